@@ -120,7 +120,7 @@ const MAX_EDITS = 2;
 /** The variables; a class of its own, because the fields of `Config` begin with their values. */
 class Variables {
   protected readonly env: ReturnType<typeof parse>;
-  /** A line for each variable that has no effect, because its name is not quite one of these. */
+  /** One line for each variable of the environment that has no effect because its name is misspelt. */
   readonly warnings: readonly string[];
   /** How this program is called in a shell: in a clone by npm. */
   readonly program: string;
@@ -133,8 +133,8 @@ class Variables {
 }
 
 /**
- * Sets a variable that the environment does not have, for what reads it later: the configuration, or the
- * engine when it is loaded.
+ * Sets a variable unless the environment has it. The configuration, or the engine as it loads, reads it
+ * later.
  */
 export function presetVariable(name: string, value: string): void {
   process.env[name] ??= value;
@@ -154,7 +154,7 @@ export class Config extends Variables {
   /** Absolute path of the directory of the embedded engine; unused when `clickhouse.url` is set. */
   readonly dataDir = resolve(this.env.DATA_DIR);
   readonly clickhouse = {
-    /** Set: a server over HTTP. Not set: the engine inside this process. */
+    /** A ClickHouse server over HTTP; undefined: the engine inside this process. */
     url: this.env.CLICKHOUSE_URL,
     user: this.env.CLICKHOUSE_USER,
     password: this.env.CLICKHOUSE_PASSWORD,
@@ -168,13 +168,13 @@ export class Config extends Variables {
     queryMaxResultBytes: this.env.QUERY_MAX_RESULT_MB * MIB,
   };
   /**
-   * Exports and queries of traces that run at once in this process, each with one query at a time; more get
-   * 503.
+   * Exports and trace queries that run at once in this process; each has one store query at a time. Further
+   * ones get 503.
    */
   readonly maxExports = this.env.MAX_EXPORTS;
   /** Rows and seconds of one export; undefined: any number. */
   readonly exportLimits = { maxRows: this.env.EXPORT_MAX_ROWS, maxSeconds: this.env.EXPORT_MAX_SECONDS };
-  /** What clients may cost that read their responses slowly. */
+  /** Limits on clients that read their responses slowly. */
   readonly readers = {
     bytesPerSecond: this.env.RESPONSE_MIN_KB_PER_SECOND * 1_000,
     maxUnreadBytes: this.env.MAX_UNREAD_RESPONSES_MB * MIB,
@@ -202,7 +202,7 @@ export class Config extends Variables {
     maxOtlpBytes: this.env.COLLECTOR_MAX_OTLP_MB * MIB,
     /** Largest body of `/v1/requests`, compressed or decompressed. */
     maxRequestsBytes: this.env.COLLECTOR_MAX_REQUESTS_MB * MIB,
-    /** How many times its size a body may unpack to. */
+    /** Largest ratio of a body's decompressed size to its compressed size. */
     maxUnpackRatio: this.env.COLLECTOR_MAX_UNPACK_RATIO,
     /**
      * Milliseconds for which one body may hold the event loop in all, and all bodies of an app in a minute.
@@ -210,11 +210,14 @@ export class Config extends Variables {
     maxBodyMs: this.env.COLLECTOR_MAX_BODY_SECONDS * 1000,
     maxAppMs: this.env.COLLECTOR_MAX_APP_SECONDS * 1000,
     /**
-     * Delay in milliseconds until spans of an instance are counted; if it sends the metric before, that is
-     * counted instead.
+     * Delay in milliseconds until an instance's spans are counted. If its metric arrives earlier, the metric
+     * is counted instead.
      */
     spanCountDelayMs: this.env.COLLECTOR_SPAN_COUNT_DELAY_SECONDS * 1000,
-    /** Most requests that a span counts as, by its `tracestate`, which visitors can write. */
+    /**
+     * Largest number of requests that one span may count as. Its `tracestate` states the number, and visitors
+     * can forge it.
+     */
     maxSpanWeight: this.env.COLLECTOR_MAX_SPAN_WEIGHT,
     /**
      * Bytes of all messages in flight. An app beyond a quarter gets 429; beyond the whole, every app gets
@@ -229,7 +232,7 @@ export class Config extends Variables {
     consumerGroups: this.env.MAX_CONSUMER_GROUPS_PER_APP,
     environments: this.env.MAX_ENVIRONMENTS_PER_APP,
   };
-  /** What is masked before it is stored; null: nothing. */
+  /** What is masked before it is stored; null: redaction is off. */
   readonly redaction: RedactionOptions | null =
     this.env.REDACTION === 'off'
       ? null
@@ -246,7 +249,7 @@ export class Config extends Variables {
   readonly tokenSecret = this.env.TOKEN_SECRET;
   /** How long keys and app scopes are cached, in milliseconds; below the contract's 10 s. */
   readonly cacheTtlMs = this.env.CACHE_TTL_MS;
-  /** How long the service serves after SIGTERM while it is not ready, in milliseconds. */
+  /** How long the service still serves after SIGTERM, in milliseconds; it is not ready during that time. */
   readonly shutdownDelayMs = this.env.SHUTDOWN_DELAY_MS;
   readonly logLevel = this.env.LOG_LEVEL;
   /** File to which audit lines are appended; undefined: standard error. */

@@ -1,4 +1,7 @@
-/** One step of a path: a member or an index, or any; `isAnywhere`: any number of steps may lie before it. */
+/**
+ * One step of a path: a member or an index, or any of them. `isAnywhere`: any number of steps may lie before
+ * it.
+ */
 export interface JsonPathStep {
   readonly name: string | null;
   readonly isAnywhere: boolean;
@@ -9,8 +12,8 @@ export interface JsonPathStep {
 const STEP = /(\.\.|\.|^)(?:(\*)|([^.[\]*'"\s]+))|(\.\.)?\[(?:(\*)|(\d+)|'([^']*)'|"([^"]*)")\]/y;
 
 /**
- * Reads a path of JSONPath (RFC 9535) of names, indexes, `*` and `..`: `$.user.ssn`, `$.cards[*].number`,
- * `$..iban`. The `$.` at the beginning may be left out. Undefined if it is none of these.
+ * Parses a path of JSONPath (RFC 9535) with names, indexes, `*` and `..`: `$.user.ssn`, `$.cards[*].number`,
+ * `$..iban`. The leading `$.` may be left out. Returns undefined for any other text.
  */
 export function parseJsonPath(text: string): JsonPathStep | undefined {
   const path = text.startsWith('$') ? text.slice(1) : text;
@@ -20,7 +23,7 @@ export function parseJsonPath(text: string): JsonPathStep | undefined {
     const match = STEP.exec(path);
     if (!match) return undefined;
     const [, dots, , name, deepBracket, , index, single, double] = match;
-    // A wildcard leaves all of them undefined.
+    // A wildcard leaves name and index undefined.
     steps.push({
       name: name ?? index ?? single ?? double ?? null,
       isAnywhere: (dots ?? deepBracket) === '..',

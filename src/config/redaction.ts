@@ -4,7 +4,7 @@ import type { JsonPathStep } from './json-path.js';
 export const SECRET_FORMS = ['bearer', 'jwt', 'card'] as const;
 export type SecretForm = (typeof SECRET_FORMS)[number];
 
-/** What is redacted in addition to credentials, and what is not. */
+/** What is redacted in addition to credentials, and the exceptions. */
 export interface RedactionOptions {
   /** Names of headers, of parameters of URLs and forms, and paths of members in JSON bodies. */
   headers: readonly string[];
@@ -12,7 +12,7 @@ export interface RedactionOptions {
   jsonPaths: readonly JsonPathStep[];
   /** Which secrets are recognized by their form. */
   forms: readonly SecretForm[];
-  /** Names that are left as they are. */
+  /** Names whose values are never masked. */
   exceptions: readonly string[];
 }
 

@@ -11,14 +11,14 @@ const MINUTE_RETENTION_DAYS = 32;
 
 const DAY_MS = 86_400_000;
 
-/** The oldest instant of which request logs are shown; both in milliseconds since the Unix epoch. */
+/** The oldest instant whose request logs are shown; both in milliseconds since the Unix epoch. */
 export function logsRetainedFrom(now: number): number {
   return now - LOG_RETENTION_DAYS * DAY_MS;
 }
 
 /**
- * The oldest instant of which traffic is shown; both in milliseconds since the Unix epoch. Months are those
- * of the UTC calendar; where the day does not exist 13 months ago, it is that month's last.
+ * The oldest instant whose traffic is shown; both in milliseconds since the Unix epoch. Months are those of
+ * the UTC calendar; if the day does not exist 13 months ago, that month's last day counts.
  */
 export function trafficRetainedFrom(now: number): number {
   return Temporal.Instant.fromEpochMilliseconds(now)
@@ -26,7 +26,7 @@ export function trafficRetainedFrom(now: number): number {
     .subtract({ months: TRAFFIC_RETENTION_MONTHS }).epochMilliseconds;
 }
 
-/** The oldest instant of which metrics by the minute are shown; both in milliseconds since the Unix epoch. */
+/** The oldest instant whose metrics by the minute are shown; both in milliseconds since the Unix epoch. */
 export function minutesRetainedFrom(now: number): number {
   return now - MINUTE_RETENTION_DAYS * DAY_MS;
 }

@@ -6,7 +6,7 @@ import { hostname as getHostName } from 'node:os';
  */
 export interface TracingConfig {
   protocol: (typeof PROTOCOLS)[number];
-  /** Port of a receiver of this machine, which may be the collector of the process itself. */
+  /** Port of a receiver on this machine; it may be this process's own collector. */
   localPort?: number;
 }
 

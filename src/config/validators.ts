@@ -4,7 +4,7 @@ import { EnvError, bool, makeValidator } from 'envalid';
 import { type JsonPathStep, parseJsonPath } from './json-path.js';
 import { SECRET_FORMS, type SecretForm } from './redaction.js';
 
-/** More is a mistake: with one hop too many, clients can forge their address. */
+/** A larger number is a mistake: with one hop too many, clients can forge their address. */
 const MAX_HOPS = 10;
 const NETWORKS = new Set(['loopback', 'linklocal', 'uniquelocal']);
 const MAX_REDACTED_NAME = 128;
@@ -55,7 +55,7 @@ export const origins = makeValidator<readonly string[]>((input) => {
   throw new EnvError('must be *, or origins such as https://app.example.com, separated by commas');
 });
 
-/** A path before all others, such as `/analytics`; its segments need no escapes in a URL or in a route. */
+/** A path prefix, such as `/analytics`. Its segments need no escapes in a URL or in a route. */
 export const pathPrefix = makeValidator<string>((input) => {
   if (/^(?:\/(?!\.{1,2}(?:\/|$))[\w.~-]+)*$/.test(input)) return input;
   throw new EnvError('must be a path such as /analytics: letters, digits, - . _ ~, and no slash at the end');
@@ -67,7 +67,7 @@ export const apiKey = makeValidator<string>((input) => {
   return input;
 });
 
-/** Names separated by commas: of headers, parameters or members. */
+/** Names of headers, parameters or members, separated by commas. */
 export const names = makeValidator<readonly string[]>((input) => {
   const items = input.split(',').map((item) => item.trim());
   if (items.every((item) => /[\p{L}\p{N}]/u.test(item) && item.length <= MAX_REDACTED_NAME)) return items;

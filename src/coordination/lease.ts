@@ -12,27 +12,24 @@ export interface Lease {
   release: () => Promise<void>;
 }
 
-/**
- * The lease was lost before a statement, which was not sent: another owner may have done the same work
- * meanwhile.
- */
+/** The lease was lost before a statement was sent. Another owner may have done the same work. */
 export class LeaseLost extends Error {
   override readonly name = 'LeaseLost';
 }
 
 /**
- * To be called before each statement that changes the store. It costs nothing while the lease is renewed in
- * time; a process that stood still renews it first.
+ * Checks that the lease is still held; called before each statement that changes the store. It costs nothing
+ * while the lease is renewed in time; after a pause of the process it renews the lease first.
  *
  * @throws LeaseLost; StoreUnavailable if the coordinator is unavailable
  */
 export type Hold = () => Promise<void>;
 
 /**
- * Runs work under a lease that is held already, and releases it afterwards. After an error with an unknown
- * outcome the lease is left to expire: the store may still finish the write.
+ * Runs work under an acquired lease and releases the lease afterwards. After an error with an unknown outcome
+ * the lease is left to expire, because the store may still finish the write.
  *
- * @param isInDoubt whether the lease is left to expire after that error
+ * @param isInDoubt whether the outcome is unknown after that error
  */
 export async function runWithLease<T>(
   { acquiredAt, heldMs, renew, everyMs, release }: Lease,
@@ -43,7 +40,7 @@ export async function runWithLease<T>(
   const state = { isLost: false };
   const extend = async () => {
     const at = performance.now();
-    // Once it has expired, another owner may have had it, and released it again.
+    // After the expiry another owner may have acquired and released the lease.
     if (at > heldUntil || !(await renew())) state.isLost = true;
     else heldUntil = Math.max(heldUntil, at + heldMs);
   };

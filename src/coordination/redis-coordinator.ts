@@ -27,7 +27,7 @@ declare module 'ioredis' {
 const JUMP = 1_000;
 
 /**
- * TTL of a name's ID in Redis. By then the name is in the store, which is queried first, so Redis
+ * TTL of a name's ID in Redis. When it expires, the name is in the store, which is queried first. So Redis
  * does not grow with the names of all apps.
  */
 const REMEMBERED_SECONDS = 3_600;
@@ -58,7 +58,7 @@ redis.call('SET', KEYS[1], last + 1)
 redis.call('SET', KEYS[2], last + 1, 'EX', ARGV[2])
 return last + 1`;
 
-/** 1 if the owner now has all locks (or had them already); 0, without a change, if another owner has one. */
+/** Returns 1 if the owner now has all locks; 0, without a change, if another owner has one of them. */
 const ACQUIRE_LOCKS = `
 for _, key in ipairs(KEYS) do
   local holder = redis.call('GET', key)
@@ -79,10 +79,7 @@ for _, key in ipairs(KEYS) do
 end
 return 1`;
 
-/**
- * Writes are members of a sorted set, by the time at which they expire, in milliseconds of the clock of
- * Redis.
- */
+/** Writes are members of a sorted set. The score is their expiry in milliseconds of the clock of Redis. */
 const NOW = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)`;
@@ -133,7 +130,9 @@ export class RedisCoordinator implements WriterCoordinator {
     this.redis.on('error', () => undefined);
   }
 
-  /** The configured Redis; null without one, and then only one process may write. */
+  /**
+   * Connects to the configured Redis. Returns null if none is configured: then only one process may write.
+   */
   static create({ redisUrl, clickhouse }: Config): RedisCoordinator | null {
     // One Redis may serve several stores.
     return redisUrl === undefined ? null : new RedisCoordinator(redisUrl, `ra:${clickhouse.database}:`);

@@ -14,32 +14,32 @@ export interface WriterCoordinator {
    */
   allocateIds(sequence: string, names: readonly string[], highest?: number): Promise<number[]>;
   /**
-   * Acquires locks for that many milliseconds, or extends them.
+   * Acquires locks for `ms` milliseconds, or extends them.
    *
    * @returns false if another owner has one of them; some of the others may be acquired then
    */
   acquireLocks(keys: readonly string[], owner: string, ms: number): Promise<boolean>;
-  /** Releases those locks that the owner has. */
+  /** Releases the locks in `keys` that belong to the owner. */
   releaseLocks(keys: readonly string[], owner: string): Promise<void>;
   /**
-   * Begins a write for that many milliseconds, or extends it.
+   * Begins a write for `ms` milliseconds, or extends it.
    *
-   * @returns false if writes are paused and this one has not begun yet
+   * @returns false if writes are paused and this write has not begun yet
    */
   beginWrite(owner: string, ms: number): Promise<boolean>;
   endWrite(owner: string): Promise<void>;
   /**
-   * Lets no write begin for that many milliseconds, or extends the pause.
+   * Prevents new writes for `ms` milliseconds, or extends the pause.
    *
-   * @returns how many writes have begun and not ended; -1 if another owner pauses writes
+   * @returns the number of running writes; -1 if another owner pauses writes
    */
   pauseWrites(owner: string, ms: number): Promise<number>;
-  /** Ends the pause, if it is that owner's. */
+  /** Ends the pause if it belongs to the owner. */
   resumeWrites(owner: string): Promise<void>;
   close(): void;
 }
 
-/** By then a name is in the store, which is queried first. */
+/** After that time a name is in the store, which is queried first. */
 const REMEMBERED_MS = 3_600_000;
 const MAX_REMEMBERED = 200_000;
 const SWEEP_EVERY_MS = 60_000;
@@ -60,7 +60,7 @@ export class LocalCoordinator implements WriterCoordinator {
     ttl: REMEMBERED_MS,
   });
   private readonly locks = new Map<string, Lock>();
-  /** By owner, when the write expires. */
+  /** When each write expires, by owner. */
   private readonly writes = new Map<string, number>();
   private pause?: Lock;
   private sweptAt = performance.now();
@@ -132,7 +132,10 @@ export class LocalCoordinator implements WriterCoordinator {
     return id;
   }
 
-  /** Removes expired locks and writes: those of a writer that died, and writes in doubt, are never ended. */
+  /**
+   * Removes expired locks and writes: a writer that died does not end them, and a write in doubt is never
+   * ended.
+   */
   private sweep(now: number): void {
     if (now - this.sweptAt < SWEEP_EVERY_MS) return;
     this.sweptAt = now;

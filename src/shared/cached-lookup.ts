@@ -9,9 +9,9 @@ interface Entry<Value> {
 }
 
 /**
- * Caches the results of lookups by key for `ttlMs` milliseconds, counted from the start of the lookup,
- * because a result is as old as its query, also after a slow response. Concurrent callers share one lookup.
- * Errors and `undefined` are not cached. LRU of 10,000 keys.
+ * Caches the results of lookups by key. `ttlMs` milliseconds count from the start of the lookup, because even
+ * a slow response is as old as its query. Concurrent callers share one lookup. Errors and `undefined` are not
+ * cached. LRU of 10,000 keys.
  */
 export class CachedLookup<Value> {
   private readonly entries?: LRUCache<string, Entry<Value>>;

@@ -1,6 +1,6 @@
 /**
- * Values of one lookup: so many UUIDs fit into a statement, also one that changes data (`max_query_size`, 256
- * KiB).
+ * Number of values in one lookup. This many UUIDs fit into every statement, also one that changes data
+ * (`max_query_size`, 256 KiB).
  */
 export const LOOKUP_SIZE = 5_000;
 
@@ -15,8 +15,8 @@ export function* chunk<T>(values: readonly T[], size: number): Generator<T[]> {
 }
 
 /**
- * Splits texts into parts of at most so many characters, or of one longer text.
- * @param perText characters beside each
+ * Splits texts into parts of at most `maxLength` characters; a longer text is a part of its own.
+ * @param perText characters that each text takes in addition
  */
 export function* chunkBySize(texts: Iterable<string>, most: number, perText = 0): Generator<string[]> {
   let part: string[] = [];

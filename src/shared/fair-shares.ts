@@ -1,15 +1,15 @@
-/** A part of what is shared, in the hands of one team. */
+/** A part of the shared amount that one team has. */
 export interface Holder {
-  /** Undefined: of nobody in particular; all of these count as one team. */
+  /** Undefined: no particular team; all such holders count as one team. */
   readonly team: number | undefined;
   readonly amount: number;
-  /** Milliseconds for which it has waited for its client so far. */
+  /** Milliseconds for which the holder has waited for its client so far. */
   waitedMs(): number;
-  /** Ends it, because another team needs its part. */
+  /** Ends the holder, because another team needs its part. */
   end(): void;
 }
 
-/** There is no room: because of what the team has itself, or because of the others. */
+/** No part is free: either the team itself has too much, or the others have all. */
 export class NoRoom extends Error {
   constructor(readonly because: 'team' | 'others') {
     super(`no room, because of ${because}`);
@@ -17,15 +17,15 @@ export class NoRoom extends Error {
 }
 
 /**
- * Something that teams share. One team may have all of it, but as soon as another asks, each has an equal
- * share: of the team that is furthest above it, the holder that waited longest for its client makes room, of
- * equal ones the last.
+ * An amount that teams share. One team may have all of it, but as soon as another asks, each has an equal
+ * share: the team that is furthest above its share gives up the holder that has waited longest for its
+ * client; if several waited equally long, the last of them.
  */
 export class FairShares {
   private readonly holders = new Set<Holder>();
   private total = 0;
 
-  /** @param leastShare that every team keeps, however many ask */
+  /** @param leastShare the share that every team keeps, however many teams ask */
   constructor(
     private readonly capacity: number,
     private readonly leastShare = 0,

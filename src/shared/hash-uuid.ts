@@ -7,7 +7,7 @@ export function hashUuid(text: string | Buffer): string {
   return hexToUuid(hash('sha256', text));
 }
 
-/** The same of the first digits of a hash in hex. */
+/** A UUID of version 8 made of the first 32 hex digits of a hash. */
 export function hexToUuid(hex: string): string {
   const variant = VARIANTS.charAt(parseInt(hex.charAt(16), 16) & 3);
   const groups = [
@@ -16,6 +16,7 @@ export function hexToUuid(hex: string): string {
     `8${hex.slice(13, 16)}`,
     `${variant}${hex.slice(17, 20)}`,
   ];
-  // One flat text: a concatenation is kept as the tree of its parts, and a batch has thousands of them.
+  // `join` makes one flat text. A concatenation would stay in memory as a tree of its parts, and a batch has
+  // thousands of them.
   return [...groups, hex.slice(20, 32)].join('-');
 }

@@ -10,7 +10,7 @@ const WITH_PORT = /^(?:\[([^\]]*)\]|([\d.]+))(?::\d+)?$/;
 /** A server on a socket of both versions has IPv4 clients as IPv6 (RFC 4291, section 2.5.5.2). */
 const MAPPED_IPV4 = /^::ffff:(?=\d+\.)/i;
 
-/** An IPv4 address that is written as IPv6 in its own form; other texts unchanged. */
+/** An IPv4 address in its own notation if it is written as IPv6; other texts unchanged. */
 export function unmapIpv4(address: string): string {
   return address.replace(MAPPED_IPV4, '');
 }
@@ -26,9 +26,9 @@ export function parseAddress(text: string): string | null {
 }
 
 /**
- * The addresses in a list as `X-Forwarded-For` has it; hops without one are left out.
+ * The addresses in a list such as `X-Forwarded-For`; hops without an address are left out.
  *
- * @param read the address in the text of a hop, if it is not the whole text
+ * @param read extracts the address from the text of a hop, if it is not the whole text
  */
 export function parseHops(list: string, read = (hop: string) => hop): string[] {
   const hops = list.split(',', MAX_HOPS);

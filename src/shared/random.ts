@@ -1,4 +1,4 @@
-/** At least one item, so that picking one always gives one. */
+/** At least one item, so that a pick always returns an item. */
 export type Choices<T> = readonly [T, ...T[]];
 
 /** Rounds after which no trace of the seed is left in the numbers. */
@@ -41,7 +41,10 @@ export class Random {
     return choices[Math.floor(this.fraction() * choices.length)] ?? choices[0];
   }
 
-  /** Mostly near the median, seldom many times as much: how latencies and sizes are spread. */
+  /**
+   * Log-normal: mostly near the median, seldom many times as large. Latencies and sizes have this
+   * distribution.
+   */
   logNormal(median: number, sigma: number): number {
     const radius = Math.sqrt(-2 * Math.log(1 - this.fraction()));
     return median * Math.exp(sigma * radius * Math.cos(2 * Math.PI * this.fraction()));

@@ -17,9 +17,9 @@ export function createCommandLogger(fd: number): Pino {
 }
 
 /**
- * The log of a server, one per process and destination, because lines of two would mix. It never waits for
- * its reader: lines beyond 4 MiB of unread ones are dropped, and their number is logged once the reader
- * continues.
+ * The log of a server: one per process and destination, because the lines of two would mix. It never waits
+ * for its reader: when 4 MiB are unread, further lines are dropped, and their number is logged once the
+ * reader continues.
  */
 export function createServerLogger(level: string, to: LogDestination): Pino {
   const logger = servers.get(to) ?? openServerLogger(to);

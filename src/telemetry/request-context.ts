@@ -4,11 +4,11 @@ import type { Context, Span } from '@opentelemetry/api';
 /** Which data of which app a request read or wrote; set once the app is known to be the caller's. */
 export interface RequestLogFields {
   app_id?: number;
-  /** Of a filter. */
+  /** The consumer of a filter. */
   consumer_id?: number | undefined;
-  /** The request that was read in full. */
+  /** The request whose details were read. */
   request_uuid?: string;
-  /** That an agent called. */
+  /** The tool that an agent called. */
   tool?: string;
 }
 
@@ -19,13 +19,13 @@ export interface ActiveSpan {
 }
 
 /**
- * One unit of work, usually a request, for all that is called in it: its queries end with it and are
+ * One unit of work, usually a request, and everything called in it: its queries end with it and are
  * attributed to it.
  */
 export class RequestContext {
   private static readonly storage = new AsyncLocalStorage<RequestContext>();
 
-  /** What its queries read of the store's tables so far. */
+  /** Rows and bytes that its queries read from the store's tables so far. */
   readonly stats = { rows: 0, bytes: 0 };
   readonly logFields: RequestLogFields = {};
 
@@ -41,12 +41,12 @@ export class RequestContext {
     readonly requestId?: string,
   ) {}
 
-  /** That of the running code; undefined outside of a unit of work. */
+  /** The context of the running code; undefined outside of a unit of work. */
   static get current(): RequestContext | undefined {
     return RequestContext.storage.getStore();
   }
 
-  /** Does the work in this context, to the last of its callbacks. */
+  /** Runs the work in this context, including its callbacks. */
   run<T>(work: () => T): T {
     return RequestContext.storage.run(this, work);
   }

@@ -15,7 +15,7 @@ export class Telemetry {
     private readonly server?: { close(): Promise<void> },
   ) {}
 
-  /** The same without traces. */
+  /** The same metrics without traces. */
   withoutTracing(): Telemetry {
     return new Telemetry(this.metrics, null);
   }

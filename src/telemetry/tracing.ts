@@ -22,7 +22,7 @@ type Propagator = import('@opentelemetry/core').W3CTraceContextPropagator;
 /** A request's span while it lasts. */
 interface RequestSpan {
   readonly traceId: string;
-  /** For the context of the request; undefined when it is not sampled. */
+  /** For the context of the request; undefined if the span is not sampled. */
   readonly active: ActiveSpan | undefined;
   end(name: string, attributes: Attributes, isError: boolean): void;
 }
@@ -92,7 +92,7 @@ export class Tracing {
     return this.ended(span, () => work(span));
   }
 
-  /** Does work for several requests at once, in a context and a trace of its own. */
+  /** Runs work that serves several requests, in a context and a trace of its own. */
   async task<T>(name: string, attributes: Attributes, work: () => Promise<T>): Promise<T> {
     const { ROOT_CONTEXT, trace } = this.api;
     const span = this.tracer.startSpan(name, { attributes }, ROOT_CONTEXT);
@@ -119,7 +119,7 @@ export class Tracing {
 }
 
 /**
- * What `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` say, and where they say nothing, name and version.
+ * The service's name and version, and what `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` say instead.
  */
 async function describeService() {
   const resources = await import('@opentelemetry/resources');
@@ -130,7 +130,7 @@ async function describeService() {
     .merge(resources.detectResources({ detectors: [resources.envDetector] }));
 }
 
-/** Says that spans are lost, without the address they were to go to, and not for every batch. */
+/** Logs that spans are lost: without the receiver's address, and not for every batch. */
 function createThrottledErrorHandler() {
   const log = new Logger(Tracing.name);
   let lastLoggedAt = -Infinity;

@@ -27,8 +27,8 @@ export type CoordinatorCall = {
 }[CoordinatorMethod];
 
 /**
- * The socket of a data directory; undefined if its path is too long for the operating system. The shorter one
- * of the absolute and the relative path is used.
+ * The socket of a data directory, by its absolute or its relative path, whichever is shorter. Undefined if
+ * both are too long for the operating system.
  */
 export function findSocketPath(dataDir: string): string | undefined {
   const path = join(resolve(dataDir), FILE);

@@ -16,10 +16,10 @@ import {
   findSocketPath,
 } from './socket-protocol.js';
 
-/** No server listens: there is no socket, or it is left over from a process that was killed. */
+/** No server listens: the socket does not exist, or a killed process left it. */
 const NOT_LISTENING = new Set(['ENOENT', 'ECONNREFUSED', 'ENOTSOCK']);
 const NO_RESPONSE = 'the server that has the data directory open does not respond';
-/** The kernel accepts connections for a process that stands still, and nothing ever comes. */
+/** For a server that is suspended: the kernel accepts the connection, and no greeting ever arrives. */
 const GREETING_MS = 10_000;
 
 /** The server with this data directory has another version. */
@@ -149,8 +149,8 @@ export class SocketConnection implements EngineConnection {
       agent: this.agent,
       ...(signal && { signal }),
     });
-    // A connection that breaks during the response is an error of both; the reader of the response handles
-    // it.
+    // If the connection breaks during the response, both sides emit the error; the reader of the response
+    // handles it.
     outgoing.on('error', () => undefined).end(body);
     try {
       const [response] = (await once(outgoing, 'response')) as [IncomingMessage];
@@ -162,7 +162,7 @@ export class SocketConnection implements EngineConnection {
   }
 }
 
-/** @throws StoreUnavailable if the server is killed meanwhile; the signal's reason if it aborts */
+/** @throws StoreUnavailable if the server is killed before the end; the signal's reason if it aborts */
 async function* readBody(response: IncomingMessage, signal?: AbortSignal): AsyncGenerator<Buffer> {
   try {
     yield* response as AsyncIterable<Buffer>;

@@ -20,7 +20,7 @@ import {
 } from './socket-protocol.js';
 
 const OWNER_ONLY = 0o600;
-/** A command gives up earlier; this is for one that was stopped and never continued. */
+/** Commands give up earlier; this limit is for a command that was suspended for good. */
 const STATEMENT_MS = 86_400_000;
 
 /** A process that uses the socket. */
@@ -72,11 +72,11 @@ export class StoreSocket {
   ): Promise<StoreSocket | undefined> {
     const path = findSocketPath(dataDir);
     if (path === undefined) return undefined;
-    // Left over from a process that was killed: the directory is open in this one only.
+    // A killed process left the file: only this process has the directory open.
     rmSync(path, { force: true });
     const socket = new StoreSocket(store, coordinator);
     socket.server.listen(path);
-    // Not by the mask of the process: the threads of the engine create files at the same time.
+    // Not by umask, because the threads of the engine create files at the same time.
     if (existsSync(path)) chmodSync(path, OWNER_ONLY);
     await once(socket.server, 'listening');
     socket.server.unref();
@@ -132,7 +132,7 @@ export class StoreSocket {
     this.send(response, status, { 'Content-Type': 'application/json' }, JSON.stringify(body));
   }
 
-  /** The server may have begun to stop since the request: `close` waits until the connection is closed. */
+  /** The server may be shutting down since the request: `close` waits until the connection is closed. */
   private send(
     response: ServerResponse,
     status: number,
@@ -157,8 +157,8 @@ export class StoreSocket {
   }
 
   /**
-   * Releases the locks of a process that ended, once what it wrote is in the store: the engine cannot
-   * interrupt a statement.
+   * Releases the locks of a process that ended, but only after its statements: the engine cannot interrupt
+   * them.
    */
   private releaseEnded({ hasEnded, running, owners }: Session): void {
     if (hasEnded && running === 0) for (const owner of owners) this.coordinator.releaseAll(owner);

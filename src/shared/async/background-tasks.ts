@@ -2,13 +2,13 @@
 export class BackgroundTasks {
   private readonly running: Promise<void>[] = [];
 
-  /** @param most how many run at once */
+  /** @param concurrency largest number of tasks that run at once */
   constructor(private readonly most = 1) {}
 
   /**
-   * Starts a task; waits for the oldest one first if as many run as may.
+   * Starts a task after waiting for a free slot.
    *
-   * @throws the error of an earlier task, once, when no other runs any more; this one is not started then
+   * @throws the first error of an earlier task, once no other task runs; the new task is then not started
    */
   async start(task: () => Promise<void>): Promise<void> {
     if (this.running.length === this.most) await this.endOldest();

@@ -1,7 +1,7 @@
 /**
  * Settles as `work` does, or rejects with the signal's reason when it aborts; the work itself continues.
  *
- * Unlike `Promise.race`, nothing of the work stays with a signal that lives longer.
+ * Unlike `Promise.race`, it leaves no listener on a long-lived signal.
  */
 export function raceAbort<T>(signal: AbortSignal | undefined, work: Promise<T>): Promise<T> {
   if (!signal) return work;

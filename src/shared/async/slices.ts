@@ -6,12 +6,12 @@ const SLICE_MS = 5;
 /** Work in short steps: a generator that yields after each. */
 export type Steps<T> = Generator<undefined, T>;
 
-/** The last turn of the event loop that was given to work. */
+/** Resolves when the latest slice may begin. */
 let lastTurn: Promise<unknown> = Promise.resolve();
 
 /**
- * Divides long work into slices, between which the event loop serves others. The work is done in steps, or in
- * a loop that calls `giveWay` where `isOver`.
+ * Divides long work into slices, so that the event loop serves other work between them. The work either
+ * consists of steps, or is a loop that calls `giveWay` whenever `isOver`.
  */
 export class Slices {
   /** When the slice began; infinity while the work waits. */
@@ -22,7 +22,7 @@ export class Slices {
     return Math.max(0, performance.now() - this.startedAt);
   }
 
-  /** Begins a slice after something that is not this work. */
+  /** Begins a slice after waiting for other work. */
   begin(): void {
     this.startedAt = performance.now();
   }
@@ -32,15 +32,15 @@ export class Slices {
   }
 
   /**
-   * Resolves in a turn of the event loop in which no other slice begins: several works hold it no longer than
-   * one does.
+   * Resolves in a turn of the event loop in which no other slice begins: so several works together hold the
+   * loop no longer than one.
    */
   async giveWay(): Promise<void> {
     lastTurn = lastTurn.then(() => nextTurn());
     await this.wait(lastTurn);
   }
 
-  /** Waits for something that is not this work. */
+  /** Waits for other work; the wait does not count as part of the slice. */
   async wait<T>(other: Promise<T>): Promise<T> {
     this.startedAt = Infinity;
     try {
@@ -50,7 +50,7 @@ export class Slices {
     }
   }
 
-  /** Does work to its end, of which each step is short. */
+  /** Runs all steps of the work; each step must be short. */
   async run<T>(steps: Steps<T>): Promise<T> {
     for (;;) {
       const { done, value } = steps.next();

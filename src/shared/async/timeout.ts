@@ -4,7 +4,7 @@ export class TimeoutError extends Error {
 }
 
 /**
- * A timeout that was late waits this many times as long for pending I/O, at most half its limit or
+ * A late timeout waits this many times its lateness for pending I/O, at most half its limit or
  * `MAX_GRACE_MS`.
  */
 const GRACE_FACTOR = 10;
@@ -13,8 +13,8 @@ const MAX_GRACE_MS = 1_000;
 /**
  * Calls `expire` after `ms` milliseconds, unless the returned function is called before.
  *
- * A timer that fires after the event loop was blocked, or the process stood still, runs before pending I/O.
- * So one that is late leaves that I/O time.
+ * After a blocked event loop or a suspended process, timers run before pending I/O. So a late timer first
+ * lets that I/O finish.
  */
 export function startTimeout(ms: number, expire: () => void): () => void {
   const dueAt = performance.now() + ms;

@@ -1,4 +1,4 @@
-/** A promise and what resolves it, as `Promise.withResolvers`, which Node 20 does not have. */
+/** A promise with its `resolve` function, as `Promise.withResolvers`, which Node 20 does not have. */
 export function withResolvers(): { promise: Promise<void>; resolve: () => void } {
   let resolve!: () => void;
   const promise = new Promise<void>((ok) => {

@@ -10,8 +10,8 @@ const DIGITS_COUNT = /\d{16}|"attributes"/;
 /** RFC 8259, section 6. */
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?/y;
 /**
- * Less than `stringifyExact` can write: its recursion ended between 2,600 and 6,500 levels, as warm as its
- * code was.
+ * Lower than the limit of `stringifyExact`, whose recursion ended between 2,600 and 6,500 levels, depending
+ * on how optimised its code was.
  */
 const MAX_DEPTH = 2_000;
 /** Prefix of the digits in a wrapper. It is random per process, so that input cannot contain a wrapper. */

@@ -1,6 +1,6 @@
 import { parse } from 'lossless-json';
 
-/** May be a name with an escape: the last escape of a text, its rest, and a colon behind it. */
+/** Possibly a name with an escape: the last escape of a text, its rest, and a colon after it. */
 const ESCAPED_NAME = /\\.[^"\\]*"\s*:/;
 const MISREADS_NAMES = misreadsNames();
 

@@ -8,7 +8,7 @@ export interface Window {
 interface WindowRequest {
   readonly start?: number | undefined;
   readonly end?: number | undefined;
-  /** The request's one "now". */
+  /** The time of the request; all its defaults count from it. */
   readonly now: number;
   /** How far before `now` the window starts by default. */
   readonly defaultSpanMs: number;

@@ -51,7 +51,7 @@ export class BinaryFrame implements Frame {
     try {
       return this.format === 'arrow' ? this.unwrapArrow(result) : this.unwrapParquet(result);
     } catch {
-      // Lengths and offsets outside of the result, and footers that cannot be parsed.
+      // A length or offset points outside of the result, or the footer cannot be parsed.
       return undefined;
     }
   }
@@ -88,7 +88,10 @@ export class BinaryFrame implements Frame {
     return Buffer.concat([this.withoutNonce(result.subarray(0, footerStart)), named, end]);
   }
 
-  /** A copy of its metadata follows each column; readers ignore it, so it stays unchanged. */
+  /**
+   * Removes the nonce from the schema. A copy of its metadata follows each column; readers ignore it, so it
+   * stays unchanged.
+   */
   private withoutNonce(columns: Buffer): Buffer {
     const { length } = this.columnName;
     for (let at = columns.indexOf(this.taggedName); at >= 0; at = columns.indexOf(this.taggedName, at))
@@ -107,8 +110,8 @@ function nextMessage(stream: Buffer, at: number): number | undefined {
 }
 
 /**
- * The messages of an Arrow stream up to its end mark: where each ends, and how many rows it has; the schema
- * is the first.
+ * The messages of an Arrow stream up to its end mark, each with its end offset and its number of rows. The
+ * schema is the first message.
  */
 export function findArrowMessages(stream: Buffer): { end: number; rows: number }[] {
   const messages: { end: number; rows: number }[] = [];
@@ -128,7 +131,7 @@ function countRows(stream: Buffer, at: number): number {
   return header === undefined ? 0 : readInteger(stream, header + stream.readUInt32LE(header), ROWS_SLOT);
 }
 
-/** Where a member of a FlatBuffers table is; undefined where it has its default. */
+/** Offset of a member of a FlatBuffers table; undefined if the member has its default. */
 function findMember(stream: Buffer, table: number, place: number): number | undefined {
   const vtable = table - stream.readInt32LE(table);
   const slot = 4 + 2 * place;
@@ -136,7 +139,7 @@ function findMember(stream: Buffer, table: number, place: number): number | unde
   return offset === 0 ? undefined : table + offset;
 }
 
-/** A member that is an integer of 64 bits. */
+/** Reads a 64-bit integer member of a FlatBuffers table. */
 function readInteger(stream: Buffer, table: number, place: number): number {
   const at = findMember(stream, table, place);
   return at === undefined ? 0 : Number(stream.readBigInt64LE(at));

@@ -40,9 +40,9 @@ export interface QueryOptions {
    */
   prefilterIndexes?: boolean;
   /**
-   * Whether the engine may filter rows before it reads other columns than the conditions', by default. If all
-   * conditions are on a range of the sort key, nearly every row that is read matches them, and the step is a
-   * tenth of the time of a short query.
+   * Whether the engine may filter rows before it reads other columns than those of the conditions (the
+   * default). If all conditions are on a range of the sort key, nearly every row matches anyway, and that
+   * step takes a tenth of a short query's time.
    */
   prewhere?: boolean;
   /** Largest result in bytes, if below the configured limit; beyond it `ResultTooLarge`. */
@@ -50,11 +50,11 @@ export interface QueryOptions {
   /** No limits on time and read data, for full-table reads. */
   unlimited?: boolean;
   /**
-   * A lookup that several requests wait for: it runs before other queries in the queue, and does not end with
-   * its request.
+   * Set for a lookup that several requests share: it runs before other queries in the queue, and does not end
+   * with its request.
    */
   shared?: boolean;
-  /** The team that it is for: those that wait for their turn are served in rotation by team. */
+  /** The team of the query: the queue serves teams in rotation. */
   teamId?: number;
 }
 
@@ -112,7 +112,7 @@ const WITHOUT_PREWHERE = 'optimize_move_to_prewhere = 0';
 const INSERT_SETTINGS = ['optimize_on_insert = 0', 'input_format_parallel_parsing = 0'];
 
 /**
- * Retries of an insert have the same token, so every table behind the landing table inserts the block once.
+ * Retries of an insert have the same token. So every table behind the landing table inserts the block once.
  */
 const DEDUPLICATION = 'deduplicate_blocks_in_dependent_materialized_views = 1';
 
@@ -133,10 +133,10 @@ const MAX_QUEUE_LENGTH = 1_000;
  * The only access to the store. Callers cannot distinguish the embedded engine from a server: both use the
  * official client, the same SQL and the same tables.
  *
- * Every read is named (the name is its `log_comment`), bound, and limited in time, memory, threads, bytes
- * read and bytes of the result; so many run at once, and the others wait in a queue. A read ends with the
- * request in whose context it is, its wait and on a server the query, and throws the reason of the request's
- * signal. Other failures are `StoreUnavailable`, `QueryTimedOut`, or the client's own error.
+ * Every read has a name (its `log_comment`), bound values, and limits on time, memory, threads, bytes read
+ * and bytes of the result. At most `concurrency` reads run at once; the others queue. When an HTTP request is
+ * aborted, its reads reject with the reason of its signal: queued ones leave the queue, and running ones are
+ * cancelled on a server. Other failures are `StoreUnavailable`, `QueryTimedOut`, or the client's own error.
  */
 export class ClickHouse {
   /** The engine's version, from the last successful `ping`. */
@@ -148,11 +148,11 @@ export class ClickHouse {
   private readonly maxResultBytes: number;
   private readonly timeoutMs: number;
   private readonly limiter: QueryLimiter;
-  /** Of statements of other processes, in rotation by process. */
+  /** Limits the statements of other processes, in rotation by process. */
   private readonly relayed: QueryLimiter;
   private readonly instrumentation: QueryInstrumentation;
   private readonly transport: QueryTransport;
-  /** Inserts of this process by table. */
+  /** Number of inserts of this process, by table. */
   private readonly inserts = new Map<string, number>();
   private closed = false;
 
@@ -183,8 +183,8 @@ export class ClickHouse {
     const concurrency =
       kind === 'embedded' ? config.embeddedSessions : Math.max(1, config.maxConnections - 1);
     this.limiter = new QueryLimiter(concurrency, MAX_QUEUE_LENGTH, timeoutMs / 2);
-    // Apart from the reads, because some take hours, as that of a backup: with one session, no other
-    // statement would run meanwhile.
+    // Separate from the limit on reads, because a backup can take hours: with a single slot no other
+    // statement would run during it.
     this.relayed = new QueryLimiter(Math.max(2, concurrency), MAX_QUEUE_LENGTH, UNLIMITED_MS);
     this.instrumentation = new QueryInstrumentation(
       telemetry,
@@ -197,8 +197,8 @@ export class ClickHouse {
   }
 
   /**
-   * A client of the configured store; with `database: ''` the database need not exist. A server need not be
-   * available yet; the embedded engine is opened.
+   * Opens a client of the configured store; with `database: ''` the database need not exist. A server need
+   * not be available yet; the embedded engine is opened.
    *
    * @throws DataDirectoryInUse
    */
@@ -215,9 +215,7 @@ export class ClickHouse {
     return new ClickHouse(createEngineClient(connection), clickhouse, telemetry, 'embedded', connection);
   }
 
-  /**
-   * The embedded engine of the server that has the data directory open, behind a connection to its socket.
-   */
+  /** Opens the embedded engine of the server that has the data directory open, through its socket. */
   static openSocket(config: Config, connection: EngineConnection): ClickHouse {
     return new ClickHouse(createEngineClient(connection), config.clickhouse, Telemetry.none, 'embedded');
   }
@@ -246,7 +244,7 @@ export class ClickHouse {
   ): Promise<Buffer> {
     const limit = maxRows === undefined ? '' : `\nWHERE NOT throwIf(rowNumberInAllBlocks() >= ${maxRows})`;
     const read = (frame: Frame, selected?: string) => {
-      // A subquery takes a tenth of the time of a short query.
+      // Without a subquery, which takes a tenth of the time of a short query.
       const isWhole = selected === undefined && maxRows === undefined;
       const statement = isWhole ? sql : `SELECT ${selected ?? columns.join(', ')} FROM (${sql}\n)${limit}`;
       return this.bytes(frame, name, statement, params, options);
@@ -287,12 +285,12 @@ export class ClickHouse {
   }
 
   /**
-   * Inserts rows. Each text is one JSON object, or several with commas between them. Or one text has arrays:
-   * the names of the columns, then the values of each row; the engine reads those in 0.7 of the time.
-   * Resolves once the engine acknowledged them. If it rejects, the rows may be written, now or later.
+   * Inserts rows. Each text is one JSON object, or several, separated by commas. Or one text has arrays: the
+   * names of the columns, then the values of each row; the engine reads arrays in 0.7 of the time. Resolves
+   * once the engine acknowledged the rows. If it rejects, the rows may be written, now or later.
    *
-   * @param token deduplication token: an insert with the same token again changes nothing, in any table
-   * behind it.
+   * @param token deduplication token: a second insert with the same token changes nothing, in any table
+   * behind this one
    */
   async insert(table: string, rows: readonly string[], token?: string): Promise<void> {
     const format = rows[0]?.startsWith('[') ? 'JSONCompactEachRowWithNames' : 'JSONEachRow';
@@ -300,8 +298,8 @@ export class ClickHouse {
   }
 
   /**
-   * The same with lines of tab-separated raw values without escapes, so values cannot contain tabs or
-   * line feeds. For long texts, which JSON would escape.
+   * Inserts lines of tab-separated raw values. They have no escapes, so values cannot contain tabs or line
+   * feeds. For long texts, which JSON would escape.
    *
    * @param columns their names, separated by commas
    */
@@ -371,12 +369,12 @@ export class ClickHouse {
   }
 
   /**
-   * Runs a statement as it is, its values literals already, in the turn of its process. Settles once the
-   * engine is done with it.
+   * Runs a statement of another process of this machine as it is; its values are already literals. Each
+   * process gets its turn in rotation. Settles once the engine is done with it.
    *
-   * @param process number of the other process of this machine that sent it
-   * @param signal aborts when that process does not wait any more: a statement in the queue then leaves it,
-   * and a read is cancelled
+   * @param process number of the process
+   * @param signal aborts when the process no longer waits: a queued statement leaves the queue, and a read is
+   * cancelled
    * @returns the result in the format of the statement, and the engine's summary
    */
   relay(
@@ -454,7 +452,7 @@ export class ClickHouse {
 
   private send(request: QueryRequest) {
     return this.transport(request).catch((error: unknown) => {
-      // The server can close a keep-alive connection just as it is used; it has not seen the query then.
+      // The server may close a keep-alive connection at this moment; it has not seen the query then.
       if (request.signal.aborted || !isClosedConnection(error)) throw error;
       return this.transport(request);
     });

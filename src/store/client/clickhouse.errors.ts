@@ -121,7 +121,7 @@ const CLOSED = new Set(['ECONNRESET', 'EPIPE']);
  * engine are returned unchanged. With a server, all errors without an engine code count as network errors.
  */
 export function toStoreError(error: unknown, kind: StoreKind = 'server'): unknown {
-  // Already mapped, or a bug of ours.
+  // Either mapped already, or a bug of this service.
   if (error instanceof StoreUnavailable || error instanceof TypeError) return error;
   const code = getErrorCode(error);
   const isEngineError = code !== undefined && /^\d+$/.test(code);
@@ -143,8 +143,8 @@ export function toStoreError(error: unknown, kind: StoreKind = 'server'): unknow
 const OUT_OF_MEMORY = '241';
 
 /**
- * Whether a query asked for more than its limits on time, memory or the result allow: a smaller part may be
- * within them.
+ * Whether a query exceeded its limits on time, memory or the result. A query of a smaller part may be within
+ * them.
  */
 export function exceedsLimits(error: unknown): boolean {
   return (
@@ -161,8 +161,8 @@ export function isOutcomeUnknown(error: unknown): boolean {
 }
 
 /**
- * Whether the connection was closed before a response, as happens with a keep-alive connection that the
- * server just closed.
+ * Whether the connection closed before a response. This happens when the server closes a keep-alive
+ * connection at that moment.
  */
 export function isClosedConnection(error: unknown): boolean {
   return CLOSED.has(getErrorCode(error) ?? '');
@@ -172,7 +172,7 @@ function isOutOfSpace(error: unknown): boolean {
   return error instanceof Error && NO_SPACE_LEFT.test(`${getErrorCode(error) ?? ''} ${error.message}`);
 }
 
-/** Engine errors have a number as code, errors of the network and of Node a word. */
+/** Engine errors have a number as code; errors of the network and of Node have a word. */
 function getErrorCode(error: unknown): string | undefined {
   if (typeof error !== 'object' || error === null || !('code' in error)) return undefined;
   return typeof error.code === 'string' ? error.code : undefined;

@@ -1,9 +1,12 @@
 import { StoreUnavailable } from './clickhouse.errors.js';
 
-/** The share of the queue that one group may use. */
+/** The largest share of the queue for one group. */
 const GROUP_SHARE = 1 / 4;
 
-/** The group has too many queued queries, or waited too long for its own; other groups are still served. */
+/**
+ * The group has too many queued queries, or waited too long for its own queries; other groups are still
+ * served.
+ */
 export class GroupOverloaded extends StoreUnavailable {}
 
 /** Options of queued work. */
@@ -12,10 +15,7 @@ export interface QueueOptions {
   highPriority?: boolean | undefined;
   /** Owner of the work, such as a team or an app. */
   group?: number | undefined;
-  /**
-   * Called after the work: for so many milliseconds the group stays at its place, and the slot is free for
-   * others.
-   */
+  /** Called after the work: milliseconds for which the group gets no slot. */
   groupPauseMs?: () => number;
 }
 
@@ -23,8 +23,8 @@ export interface QueueOptions {
  * Limits concurrent queries: a fixed number runs at once, and the others wait in a queue. The queue is
  * bounded in length and in time, because waiting queries cost memory.
  *
- * The queue is served in rotation by group, first in, first out within a group, and no group can use all
- * slots. So a group with many queries delays only itself.
+ * The queue serves groups in rotation, and within a group first in, first out. No group can use all slots. So
+ * a group with many queries delays only itself.
  */
 export class QueryLimiter {
   private free: number;
@@ -34,9 +34,9 @@ export class QueryLimiter {
   private readonly others = new WaitingGroups();
 
   /**
-   * @param concurrency how many run at once; for one group one less, but at least one.
-   * @param maxQueueLength how many may wait; for one group a quarter.
-   * @param maxWaitMs how long each may wait.
+   * @param concurrency how many queries run at once; for one group one fewer, but at least one.
+   * @param maxQueueLength how many queries may wait; for one group a quarter.
+   * @param maxWaitMs how long each query may wait.
    */
   constructor(
     readonly concurrency: number,
@@ -145,7 +145,7 @@ type Group = number | undefined;
 
 /** Queued work by group. */
 class WaitingGroups {
-  /** In the order in which they are served next. */
+  /** The group that is served next comes first. */
   private readonly groups = new Map<Group, Set<Start>>();
   size = 0;
 

@@ -39,8 +39,8 @@ export function renderLiteral(type: string, value: ParameterValue): string {
 }
 
 /**
- * The value without its type, because the surrounding array has the type for all items: with a function call
- * for each of 9,500 integers a statement took 300 ms, with plain numbers 13.
+ * The value without its type, because the surrounding array has the type for all items. With a function call
+ * for each of 9,500 integers a statement took 300 ms, with plain numbers 13 ms.
  */
 function renderItem(type: string, value: ParameterValue): string {
   const element = ARRAY.exec(type)?.[1];

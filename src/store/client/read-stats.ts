@@ -1,4 +1,4 @@
-/** Rows and bytes read from tables, as the engine counts them. Bytes are those of columns, uncompressed. */
+/** Rows and bytes read from tables, as the engine counts them. Bytes are uncompressed bytes of columns. */
 export interface ReadStats {
   rows: number;
   bytes: number;
@@ -9,7 +9,7 @@ interface Summary {
   read_bytes?: unknown;
 }
 
-/** Read statistics of a query, of the engine's summary in JSON (`X-ClickHouse-Summary`); zero without it. */
+/** Parses the engine's summary in JSON (`X-ClickHouse-Summary`); zero without a summary. */
 export function parseSummary(summary: Summary | null | undefined): ReadStats {
   const { read_rows, read_bytes } = summary ?? {};
   return { rows: count(read_rows), bytes: count(read_bytes) };

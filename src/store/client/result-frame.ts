@@ -4,8 +4,11 @@ import { StoreUnavailable, toStoreError } from './clickhouse.errors.js';
 import type { QueryRequest } from './transport.js';
 
 /**
- * Row formats of a result: the text of the only column, ended by LF; a JSON array, after one of the names; a
- * JSON object, ended by LF; or a line of CSV, ended by CRLF, after one of the names.
+ * Row formats of a result.
+ * `text`: the text of the only column, followed by LF.
+ * `json`: a JSON array for each row, after an array of the names.
+ * `ndjson`: a JSON object, followed by LF.
+ * `csv`: a line of CSV, followed by CRLF, after a line of the names.
  */
 export type ResultFormat = 'text' | 'json' | 'ndjson' | 'csv';
 
@@ -14,7 +17,7 @@ const CUSTOM = {
   json: { name: 'CustomSeparatedWithNames', escapingRule: 'JSON', before: '[', after: ']\\n' },
   csv: { name: 'CustomSeparated', escapingRule: 'CSV', before: '', after: '\\r\\n' },
 } as const;
-/** Errors come last and are short. */
+/** An error is at the end of the result, and is short. */
 const TAIL_BYTES = 16_384;
 
 /** Encloses the result of one query, to prove that it is complete and belongs to the query. */
@@ -23,7 +26,7 @@ export interface Frame {
   readonly formatName: QueryRequest['format'];
   /** The settings of the statement that write the frame. */
   readonly settings: string;
-  /** The result without its frame; undefined when it is incomplete or not that of this query. */
+  /** The result without its frame; undefined if it is incomplete or belongs to another query. */
   unwrap(result: Buffer): Buffer | undefined;
 }
 
@@ -70,7 +73,7 @@ export class ResultFrame implements Frame {
     ].join(', ');
   }
 
-  /** The rows; undefined when the result is incomplete or not that of this query. */
+  /** The rows; undefined if the result is incomplete or belongs to another query. */
   unwrap(result: Buffer): Buffer | undefined {
     const opening = `${this.nonce}\n`;
     const end = result.length - this.nonce.length;
@@ -88,7 +91,7 @@ function substitute(place: string): string {
 }
 
 /**
- * The error for a result without a frame: the engine's error at its end if it concerns the store, else
+ * The error for a result without a frame: the engine's error at its end if it concerns the store, otherwise
  * StoreUnavailable.
  */
 export function unframedError(result: Buffer): Error {

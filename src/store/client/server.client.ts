@@ -23,7 +23,7 @@ export const READ_SETTINGS: ClickHouseSettings = {
 };
 
 /**
- * An exception after the first rows must not look like a short result, and a buffered row must not look
+ * Without these, an exception after the first rows looks like a short result, and a buffered row looks
  * written.
  */
 const WHOLE: ClickHouseSettings = { wait_end_of_query: 1, async_insert: 0 };
@@ -59,7 +59,7 @@ export function createServerClient({ clickhouse }: Config, database: string): Cl
     log: { level: ClickHouseLogLevel.OFF, LoggerClass: SilentLogger },
     max_open_connections: clickhouse.maxConnections,
     request_timeout: LONGEST_SILENCE_MS,
-    // Timers fire late in a busy process, and an expired connection may be closed already.
+    // Timers fire late in a busy process, so an expired connection may already be closed.
     keep_alive: { eagerly_destroy_stale_sockets: true },
     clickhouse_settings: { ...WHOLE, ...ON_A_CLUSTER },
   });

@@ -3,7 +3,7 @@ import { ConfigError } from '../../config/config.js';
 const NOT_INSTALLED = new Set(['ERR_MODULE_NOT_FOUND', 'MODULE_NOT_FOUND']);
 
 /**
- * The embedded engine's package, which is optional: an image for a server is a fifth as large without it.
+ * Loads the embedded engine's package. It is optional: an image for a server is a fifth as large without it.
  *
  * @throws ConfigError if it is not installed; a server must be configured then.
  */

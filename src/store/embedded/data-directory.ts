@@ -23,7 +23,7 @@ const POLL_MS = 10;
 /** Permissions of the owner alone. */
 const OWNER_ONLY = 0o700;
 const GROUP_AND_OTHERS = 0o077;
-/** Disk full: the store is opened nevertheless, because it can be read. */
+/** The disk is full. The store is opened nevertheless, because it can be read. */
 const FULL = new Set(['ENOSPC', 'EDQUOT']);
 
 const TABLE_UUID = /\bUUID '([0-9a-f-]{36})'/;
@@ -47,7 +47,7 @@ export function prepareDataDirectory(path: string): void {
 }
 
 /**
- * Checks a directory that may not be there yet.
+ * Checks a directory that need not exist.
  *
  * @throws ConfigError if it belongs to another account or cannot be a directory; otherwise its server would
  * seem not to respond
@@ -63,7 +63,7 @@ export function requireAccess(path: string): void {
   }
 }
 
-/** False also for what is below a directory that cannot be entered. */
+/** Also false for a path below a directory that cannot be entered. */
 function isDirectory(path: string): boolean {
   try {
     return statSync(path).isDirectory();
@@ -82,7 +82,7 @@ export function markMissingTables(directory: string): void {
     mkdirSync(join(path, 'detached', MISSING_TABLE_MARK), { recursive: true });
 }
 
-/** The tables whose directory is missing, and where it should be. */
+/** The tables whose directory is missing, each with the path of that directory. */
 export function findMissingTables(directory: string): { table: string; path: string }[] {
   const metadata = join(directory, 'metadata', 'default');
   if (!existsSync(metadata)) return [];
@@ -147,15 +147,15 @@ export function findLockOwner(directory: string): number | undefined {
 }
 
 /**
- * Whether another process has the directory, which the engine of this one could not open just now. That
- * process writes its ID a moment after it has the lock; of an engine that failed there is no file.
+ * Whether another process has the directory, after the engine of this process failed to open it. The other
+ * process writes its ID a moment after it has the lock; an engine that failed writes no file.
  */
 export async function isTaken(directory: string): Promise<boolean> {
   const status = join(directory, STATUS);
   if (!existsSync(status)) return false;
   const giveUpAt = performance.now() + OWNER_WRITTEN_WITHIN_MS;
   while (performance.now() < giveUpAt) {
-    // It may have closed the directory again.
+    // The other process may have closed the directory again.
     if (findLockOwner(directory) !== undefined || !existsSync(status)) return true;
     await pause(POLL_MS);
   }

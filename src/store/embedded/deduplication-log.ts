@@ -66,7 +66,7 @@ function parseRange(part: string): Range | undefined {
   return partition === undefined ? undefined : { partition, first: Number(first), last: Number(last) };
 }
 
-/** Whether the part exists, or one that it was merged into; true for names that are not part names. */
+/** Whether the part exists, or a part that it was merged into; true for names that are not part names. */
 function isCovered(parts: readonly Range[], name: string): boolean {
   const wanted = parseRange(name);
   return (

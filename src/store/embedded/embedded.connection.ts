@@ -10,9 +10,9 @@ import { finishRestore } from './restored-data.js';
 import { repairDeduplicationLogs } from './deduplication-log.js';
 
 /**
- * Settings of the engine that only its first session can have. Backups can be anywhere. By default four
- * merges and mutations have a place, and a mutation without one is tried again after up to a second:
- * `app delete` has one for each table.
+ * Settings of the engine that only its first session can set. Backups can be anywhere. By default only four
+ * merges and mutations run at once, and a mutation that gets no slot is tried again after up to a second;
+ * `app delete` makes a mutation for each table.
  */
 const ENGINE_ARGUMENTS = [
   '--backups.allowed_path=/',
@@ -20,13 +20,13 @@ const ENGINE_ARGUMENTS = [
   '--background_processing_pool_task_sleep_seconds_when_no_work_random_part=0.1',
 ];
 
-/** The engine reads this setting before it reads a statement, so it is one of the session. */
+/** The engine needs this setting before it reads a statement, so the session sets it. */
 const SET_STATEMENT_SIZE = `SET max_query_size = ${MAX_STATEMENT_BYTES}`;
 
-/** Statements that may end at any time, because they write nothing. */
+/** Statements that may be interrupted at any time, because they write nothing. */
 const READ = /^\s*(?:SELECT|WITH)\b/i;
 /**
- * The engine does not find a statement that it has not begun yet: it is looked for again after so many
+ * The engine does not find a statement that it has not begun yet, so the search is repeated after this many
  * milliseconds.
  */
 const CANCEL_EVERY_MS = 250;
@@ -34,13 +34,13 @@ const CANCEL_EVERY_MS = 250;
 /**
  * The engine inside this process, behind the official client's own connection hook.
  *
- * A session runs its queries one after another, so each query has a session of its own while it runs; how
- * many queries run at once is the matter of `QueryLimiter`. A promise settles once the engine is done, also
- * where the query's signal was aborted meanwhile: the engine then cancels a read, and finishes a write.
- * Values become literals; see `renderParameters`.
+ * A session runs its queries one after another, so each query has its own session while it runs;
+ * `QueryLimiter` limits their number. A promise settles once the engine is done, even if the query's signal
+ * was aborted before: the engine then cancels a read, and finishes a write. Values become literals; see
+ * `renderParameters`.
  *
- * A session in which a query failed is never used again: the engine may return rows of the failed query to
- * the next one (docs/chdb-leftover-rows.mjs). Opening a new session takes less than a millisecond.
+ * A session is never used again after a failed query: the engine may return rows of the failed query to the
+ * next one (docs/chdb-leftover-rows.mjs). Opening a new session takes less than a millisecond.
  */
 export class EmbeddedConnection implements EngineConnection {
   private readonly idle: EngineConnection[] = [];
@@ -75,20 +75,21 @@ export class EmbeddedConnection implements EngineConnection {
     finishRestore(directory);
     markMissingTables(directory);
     repairDeduplicationLogs(directory);
-    // Two copies of the same declarations: the engine's package was built against the client's common part.
+    // The two types are two copies of the same declarations: the engine's package was built against the
+    // client's common part.
     const openSession = () => createChdbConnection({ path: directory }) as unknown as EngineConnection;
     try {
       const anchor = new Session(directory, { connectionArgs: ENGINE_ARGUMENTS });
       return new EmbeddedConnection(maxIdle, openSession, anchor, drainPending, directory);
     } catch (error) {
-      // Another process may have opened it since the check above.
+      // Another process may have opened the directory after the check above.
       throw new ((await isTaken(directory)) ? DataDirectoryInUse : DataDirectoryUnusable)(path, {
         cause: error,
       });
     }
   }
 
-  /** How many sessions run a query, also one whose client disconnected. */
+  /** Number of sessions that run a query, including queries whose client disconnected. */
   get busySessions(): number {
     return this.busy.size;
   }
@@ -101,13 +102,13 @@ export class EmbeddedConnection implements EngineConnection {
     return this.run(params, (session, bound) => session.command(bound));
   }
 
-  /** Discards all current sessions: one of them returned a result that does not belong to its query. */
+  /** Discards all current sessions, because one of them returned a result of another query. */
   replaceSessions(): void {
     for (const session of this.busy) this.outdated.add(session);
     for (const session of this.idle.splice(0)) this.discard(session);
   }
 
-  /** Waits for the running queries: a process that exits during one hangs. */
+  /** Waits for the running queries: a process that exits during a query hangs. */
   close(): Promise<void> {
     this.closing ??= this.closeSessions();
     return this.closing;
@@ -199,15 +200,16 @@ export class EmbeddedConnection implements EngineConnection {
     this.anchor.close();
     await this.drainEngine();
     try {
-      // After a command of root the service of another account could not link or remove root's files.
+      // Root may have run this command. Without the change, a service of another account could not link or
+      // remove root's files.
       giveToOwner(this.directory, this.directory);
     } catch {
-      // Root of a container may not be allowed to.
+      // Root of a container may lack that permission.
     }
   }
 }
 
-/** Loaded when it is needed: most commands need no framework. */
+/** The logger is loaded only here: most commands need no framework. */
 function warn(line: string): void {
   void import('@nestjs/common').then(({ Logger }) => {
     new Logger(EmbeddedConnection.name).warn(line);

@@ -3,11 +3,11 @@ import type { NodeClickHouseClientConfigOptions } from '@clickhouse/client/dist/
 
 type Connection = NonNullable<NodeClickHouseClientConfigOptions['connection']>;
 
-/** What `ClickHouse` uses of the connection that the official client can be given. */
+/** The methods of the official client's connection that `ClickHouse` uses. */
 export type EngineConnection = Pick<Connection, 'exec' | 'command' | 'close'>;
 export type EngineParams<Method extends 'exec' | 'command'> = Parameters<Connection[Method]>[0];
 
-/** The official client on another connection than its own. */
+/** The official client with another connection than its own. */
 export function createEngineClient(connection: EngineConnection): ClickHouseClient {
   return createClient({ connection: connection as Connection });
 }

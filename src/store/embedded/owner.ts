@@ -2,8 +2,8 @@ import { lchownSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * Gives a directory that root wrote to, with everything in it, to the account that owns another one, or the
- * directory itself: a service of that account could not use it otherwise.
+ * If this process is root: gives a directory and everything in it to the account that owns `owned`. Otherwise
+ * a service of that account could not use root's files.
  */
 export function giveToOwner(path: string, owned: string): void {
   if (process.getuid?.() !== 0) return;

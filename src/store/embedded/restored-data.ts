@@ -3,16 +3,16 @@ import { join } from 'node:path';
 import { flush, writeFlushed } from './flush.js';
 import { giveToOwner } from './owner.js';
 
-/** In the data directory; what is restored waits here until it is whole. */
+/** In the data directory; a restored store stays here until it is complete. */
 const RESTORE = '.restore';
 const NEW = 'new';
 const OLD = 'old';
-/** Which step of the exchange is to be done. */
+/** Says which step of the exchange is next. */
 const STEP = 'step';
 const [OUT, IN] = ['out', 'in'];
 
 /**
- * Where the engine restores a backup to, inside of the data directory: its renames are then on one file
+ * The engine restores a backup into this path inside the data directory, so that the renames are on one file
  * system.
  */
 export function getRestorePath(directory: string): string {
@@ -20,28 +20,27 @@ export function getRestorePath(directory: string): string {
 }
 
 /**
- * Whether an exchange was interrupted. What is in the directory is no whole store then, and the next open
- * makes it one.
+ * Whether an exchange was interrupted. The directory then has no complete store, until the next open finishes
+ * the exchange.
  */
 export function isExchanging(directory: string): boolean {
   return existsSync(join(directory, RESTORE, STEP));
 }
 
-/** Whether there is a store in the directory, also an empty one. */
+/** Whether the directory has a store, including an empty one. */
 export function hasStore(directory: string): boolean {
   if (isExchanging(directory)) return true;
   const metadata = join(directory, 'metadata', 'default');
   return existsSync(metadata) && readdirSync(metadata).length > 0;
 }
 
-/** Removes what a restore left that did not come to the exchange. */
+/** Removes an unfinished restore whose exchange has not begun. */
 export function discardRestore(directory: string): void {
   if (!isExchanging(directory)) rmSync(join(directory, RESTORE), { recursive: true, force: true });
 }
 
 /**
- * Puts the restored store in the place of the one that is there. A process that is killed here leaves the
- * rest to `finishRestore`.
+ * Replaces the current store with the restored one. If the process is killed, `finishRestore` does the rest.
  */
 export function exchangeRestored(directory: string): void {
   const restore = join(directory, RESTORE);
@@ -63,7 +62,7 @@ export function finishRestore(directory: string): void {
     flush(directory);
     writeFlushed(step, IN);
   }
-  // The directory is removed last, so that a repetition finds it.
+  // Removed last, so that a repetition finds the directory.
   for (const name of readdirSync(from)) renameSync(join(from, name), join(directory, name));
   flush(directory);
   rmSync(join(restore, OLD), { recursive: true, force: true });

@@ -42,10 +42,11 @@ export async function findDamage(store: ClickHouse, tables: readonly string[]): 
   ];
 }
 
-/** Those of the tables and views that the store does not have. */
+/** The tables and views in the list that the store does not have. */
 export async function findMissing(store: ClickHouse, tables: readonly string[]): Promise<string[]> {
   const present = await listNames(store, 'store.tables', TABLES);
-  // The first table of a store: without it, nothing was migrated yet, or the account cannot see all tables.
+  // Every store has this table first: without it, nothing was migrated yet, or the account cannot see all
+  // tables.
   return present.has('schema_migrations') ? tables.filter((table) => !present.has(table)) : [];
 }
 
@@ -66,7 +67,7 @@ export interface TableCheck {
  * Reads each table with data and compares it with its checksums; with a server, on the node that executes the
  * queries. Also returns missing tables.
  *
- * @param expected tables that should be there; left out: those of the applied migrations
+ * @param expected tables that should exist; by default those of the applied migrations
  * @throws MigrationError if the store has no schema; StoreUnavailable if it cannot be queried.
  */
 export async function* checkTables(

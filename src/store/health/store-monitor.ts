@@ -12,7 +12,7 @@ interface Disk {
 }
 
 const CHECK_INTERVAL_MS = 60_000;
-/** A replica repairs its parts by itself: damage that no query found for this long is dropped. */
+/** A replica repairs its parts by itself. So damage is dropped if no query met it for this long. */
 const MET_DAMAGE_TTL_MS = 3_600_000;
 
 /** Object storage has no free space to report. */
@@ -31,7 +31,7 @@ export class StoreMonitor {
   private found: readonly Damage[] = [];
   private readonly met = new LRUCache<string, Damage>({ max: 1_000, ttl: MET_DAMAGE_TTL_MS });
   private disks: readonly Disk[] = [];
-  /** Those of this version. */
+  /** The expected tables of this version, once they are read. */
   private tables?: readonly string[];
   private hasChecked = false;
   private failure?: string;

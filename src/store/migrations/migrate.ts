@@ -12,17 +12,18 @@ export interface Migration {
   /** SHA-256 of the file, lower-case hex. */
   checksum: string;
   statements: string[];
-  /** The same for a cluster; see `fillCluster`. */
+  /** The statements for a cluster; see `fillCluster`. */
   clustered: string[];
 }
 
 const DIRECTORY = fileURLToPath(new URL('../../../clickhouse/migrations', import.meta.url));
 const FILE = /^(\d{4})_[a-z0-9_]+\.sql$/;
 /**
- * The line before a statement, or before one that only a cluster needs. A statement can contain a semicolon.
+ * The line before a statement, or before a statement for clusters alone. Semicolons do not separate
+ * statements, because a statement can contain them.
  */
 const SEPARATOR = /^-- (?:(cluster) )?statement$/m;
-/** A line, and behind `-- cluster: ` the line that a cluster has instead. */
+/** A line, and after `-- cluster: ` the line that replaces it on a cluster. */
 const CLUSTER_LINE = /^(.*)\n-- cluster: (.*)$/gm;
 
 const MIGRATIONS_TABLE = readStatements(`
@@ -100,7 +101,7 @@ export function listViews(migrations: readonly Migration[]): string[] {
 const TABLE_TTL = /^CREATE TABLE IF NOT EXISTS (\w+)[^]*?^TTL (.+)$/m;
 const NEW_TTL = /^ALTER TABLE (\w+)\s+MODIFY TTL ([^;]+)/m;
 
-/** By table, the TTL of its rows after these migrations. */
+/** The TTL of each table's rows after these migrations. */
 export function listTtls(migrations: readonly Migration[]): Map<string, string> {
   const ttls = new Map<string, string>();
   for (const statement of migrations.flatMap(({ statements }) => statements)) {
@@ -113,10 +114,10 @@ export function listTtls(migrations: readonly Migration[]): Map<string, string> 
 /**
  * Brings the store to this version's schema, forward only, and returns the applied migrations.
  *
- * Statements are idempotent, and a migration is recorded once all of its statements ran: an interrupted one
- * is run again from its first statement.
+ * Statements are idempotent, and a migration is recorded once all of its statements ran. An interrupted
+ * migration is run again from its first statement.
  *
- * @param cluster run the clustered form on one of the cluster's nodes; see `fillCluster`
+ * @param cluster runs the clustered form on one of the cluster's nodes; see `fillCluster`
  * @throws MigrationError if an applied file has changed, the store is newer than this version, or it has the
  * other form
  */

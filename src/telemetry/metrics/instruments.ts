@@ -1,6 +1,6 @@
 /**
- * The three kinds of metrics in Prometheus' text format, version 0.0.4. Why they are not a package's:
- * docs/decisions/0013-metrics.md.
+ * The three kinds of metrics in Prometheus' text format, version 0.0.4. docs/decisions/0013-metrics.md says
+ * why this is not a package.
  */
 export const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
@@ -11,7 +11,7 @@ export interface MetricSpec {
   labels?: readonly string[];
 }
 
-/** Values of labels, in the order of their names. Each label must have few values. */
+/** Values of labels, in the order of their names. Each label must have few different values. */
 type LabelValues = readonly (string | number)[];
 
 export interface Sample {
@@ -88,7 +88,7 @@ export class Gauge implements Metric {
 export class Histogram implements Metric {
   private readonly series: Series<{ counts: number[]; sum: number }>;
 
-  /** @param bounds upper bounds, ascending, each part of its bucket */
+  /** @param bounds inclusive upper bounds, ascending */
   constructor(
     private readonly spec: MetricSpec,
     private readonly bounds: readonly number[],

@@ -183,12 +183,15 @@ export class Metrics {
     this.batches.observe([], messages);
   }
 
-  /** A counter with a fallback; there is one for the API and one for the collector. */
+  /** A counter with a fallback. The API has one, and the collector has one. */
   registerFallbackGauge(isFallback: () => boolean): void {
     this.fallbacks.push(isFallback);
   }
 
-  /** Numbers that are read when they are asked for; a counter is one that only grows. */
+  /**
+   * Registers numbers that are read at each scrape.
+   * @param kind `counter` for a number that only grows
+   */
   gauge(spec: MetricSpec, read: () => readonly Sample[], kind?: 'gauge' | 'counter'): void {
     this.add(new Gauge(withPrefix(spec), read, kind));
   }

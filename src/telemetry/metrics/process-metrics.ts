@@ -56,7 +56,7 @@ export class ProcessMetrics {
   /** How late timers were since the metrics were read last. */
   private eventLoopDelay(): Metric[] {
     const { eventLoop } = this;
-    // Of a timer that is due every 20 ms, only what comes on top is lag.
+    // The timer is due every 20 ms; only the time beyond that is lag.
     const lag = (name: string, what: string, read: () => number) =>
       gauge(`nodejs_eventloop_lag_${name}`, `Lag of the event loop since the last scrape: ${what}`, () =>
         eventLoop.count === 0 ? 0 : Math.max(0, read() / NANOSECONDS - EVENT_LOOP_RESOLUTION_MS / 1000),
@@ -66,7 +66,7 @@ export class ProcessMetrics {
       lag('p50_seconds', 'median', () => eventLoop.percentile(50)),
       lag('p90_seconds', 'percentile 90', () => eventLoop.percentile(90)),
       lag('p99_seconds', 'percentile 99', () => eventLoop.percentile(99)),
-      // The last one to be read begins the next interval.
+      // The metric that is read last begins the next interval.
       lag('max_seconds', 'longest', () => {
         const { max } = eventLoop;
         eventLoop.reset();
@@ -136,7 +136,7 @@ function gauges(name: string, help: string, labels: readonly string[], read: () 
   return new Gauge({ name, help, labels }, read);
 }
 
-/** None where the system does not tell. */
+/** No samples where the system does not tell the number. */
 function countOpenFiles(): Sample[] {
   try {
     return [{ value: readdirSync('/proc/self/fd').length }];
