@@ -55,6 +55,7 @@ const SPECS = {
   TRACES_RATE_LIMIT_PER_SECOND: whole(1, 1_000_000_000)({ default: 1 }),
   TRACES_RATE_LIMIT_PER_MINUTE: whole(1, 1_000_000_000)({ default: 10 }),
   AUTH_FAILURES_PER_MINUTE: whole(1, 1_000_000_000)({ default: 100 }),
+  COLLECTOR: str({ choices: ['on', 'off'], default: 'on' }),
   COLLECTOR_PORT: port({ default: 3001 }),
   COLLECTOR_RATE_LIMIT_PER_MINUTE: whole(1, 1_000_000_000)({ default: 10_000 }),
   COLLECTOR_MAX_BODY_MB: whole(1, 256)({ default: 8 }),
@@ -191,6 +192,8 @@ export class Config extends Variables {
   readonly authFailuresPerMinute = this.env.AUTH_FAILURES_PER_MINUTE;
   /** The collection interface. */
   readonly collector = {
+    /** Whether a process that serves the API runs it as well. */
+    isBesideApi: this.env.COLLECTOR === 'on',
     port: this.env.COLLECTOR_PORT,
     /** Messages per client ID in a window of 60 s. */
     rateLimitPerMinute: this.env.COLLECTOR_RATE_LIMIT_PER_MINUTE,

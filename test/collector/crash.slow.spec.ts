@@ -36,7 +36,7 @@ describeEmbedded('kill -9 during a load', () => {
 
   beforeAll(async () => {
     account = await prepare({ DATA_DIR: directory }, 0);
-    service = await ProductProcess.start(['serve', '--collector'], {
+    service = await ProductProcess.start(['serve'], {
       DATA_DIR: directory,
       COLLECTOR_RATE_LIMIT_PER_MINUTE: '1000000',
       LOG_LEVEL: 'fatal',

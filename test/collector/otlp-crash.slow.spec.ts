@@ -31,7 +31,7 @@ describeEmbedded('kill -9 while OTLP bodies are sent', () => {
     const random = randomFrom(SEED);
     const { appId, key } = await prepare({ DATA_DIR: directory }, 0);
     const { token } = await withStore((store) => createAdmin(store).writeTokens.create(appId));
-    service = await ProductProcess.start(['serve', '--collector'], {
+    service = await ProductProcess.start(['serve'], {
       DATA_DIR: directory,
       COLLECTOR_RATE_LIMIT_PER_MINUTE: '1000000',
       COLLECTOR_SPAN_COUNT_DELAY_SECONDS: '1',

@@ -144,7 +144,7 @@ describeEmbedded(`${REQUESTS} random requests by each way in (DIFFERENTIAL_SEED=
     for (let round = 0; round < ROUNDS; round += 1) {
       if (round > 0) await excludeEndpoints();
       await importAll(round);
-      service = await ProductProcess.start(['serve', '--collector'], {
+      service = await ProductProcess.start(['serve'], {
         DATA_DIR: site.directory,
         RATE_LIMIT_PER_MINUTE: '1000000',
         COLLECTOR_RATE_LIMIT_PER_MINUTE: '1000000',

@@ -33,7 +33,7 @@ describeEmbedded.each(Object.keys(PLACES))('the log of requests, on %s', (kind) 
   beforeAll(async () => {
     place = await PLACES[kind]!();
     prepared = await prepare(place.env, REQUESTS);
-    service = await ProductProcess.start(['serve', '--collector'], { ...place.env, METRICS_PORT: '' });
+    service = await ProductProcess.start(['serve'], { ...place.env, METRICS_PORT: '' });
   });
   afterAll(async () => {
     expect(await service.stop()).toBe(0);

@@ -287,9 +287,9 @@ async function readTables(store: ClickHouse): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
-/** What is asked of a server as `npm start` runs it, which then ends. */
+/** What is asked of an API beside a collector of its own, as in docker-compose.yml; it then ends. */
 async function withApi<T>(env: NodeJS.ProcessEnv, call: (url: string) => Promise<T>[]): Promise<T[]> {
-  const api = await ProductProcess.start([], env);
+  const api = await ProductProcess.start([], { ...env, COLLECTOR: 'off' });
   const responses = await Promise.allSettled(call(api.apiUrl));
   expect(await api.stop()).toBe(0);
   return responses.map((response) => {

@@ -73,7 +73,7 @@ describeEmbedded('backup and restore', () => {
   };
 
   it('restores each message once that was acknowledged before, and counts each message once that is sent again', async () => {
-    const service = await ProductProcess.start(['serve', '--collector'], env);
+    const service = await ProductProcess.start(['serve'], env);
     const file = at('requests.ndjson');
     writeFileSync(file, buildLines());
     const acknowledged: { message: object; requests: number }[] = [];
@@ -104,7 +104,7 @@ describeEmbedded('backup and restore', () => {
     await service.stop();
 
     await complete(['restore', at('serving')], at('restored'));
-    const restored = await ProductProcess.start(['serve', '--collector'], {
+    const restored = await ProductProcess.start(['serve'], {
       ...env,
       DATA_DIR: at('restored'),
     });

@@ -16,6 +16,7 @@ const NOT_PORTS = ['many', '0', '65536', '1.5', '-1', '80 80', '80\n80'];
 const WRONG: Record<string, readonly string[]> = {
   PORT: NOT_PORTS,
   HOST: ['a b', 'http://localhost', 'localhost:3000', '[::1]', 'a..b', '-', '127.0.0.1/8', '*'],
+  COLLECTOR: ['yes', 'true', '0'],
   COLLECTOR_PORT: NOT_PORTS,
   METRICS_PORT: [...NOT_PORTS, '3000', '3001'],
   CLICKHOUSE_URL: ['localhost', 'localhost:8123', 'http//x', 'tcp://localhost:9000', 'http://'],
@@ -280,16 +281,13 @@ describeEmbedded('a process with a wrong configuration', () => {
     return { code, out, err };
   }
 
-  it.each(['', 'serve', 'serve --collector', 'collector'])(
-    'ends with 78 and one line: "%s"',
-    async (entry) => {
-      expect(await run(entry, { PORT: 'many' })).toEqual({
-        code: 78,
-        out: [],
-        err: ['Invalid configuration. PORT: Invalid port input: "many"'],
-      });
-    },
-  );
+  it.each(['', 'serve', 'collector'])('ends with 78 and one line: "%s"', async (entry) => {
+    expect(await run(entry, { PORT: 'many' })).toEqual({
+      code: 78,
+      out: [],
+      err: ['Invalid configuration. PORT: Invalid port input: "many"'],
+    });
+  });
 
   it.each(['migrate', 'team list', 'import x --app 1', 'demo'])(
     'ends with 78 and one line for people: %s',
@@ -338,7 +336,7 @@ describeEmbedded('a process with a wrong configuration', () => {
     const warning = 'REDACT_HEADER has no effect: no variable has this name; REDACT_HEADERS may be meant';
     const { err } = await run('team create --name Acme', env);
     expect(err).toContain(`warning: ${warning}`);
-    for (const entry of [['serve'], ['collector'], ['serve', '--collector']]) {
+    for (const entry of [['serve'], ['collector']]) {
       const service = await ProductProcess.start(entry, { ...env, METRICS_PORT: '' });
       expect(await service.stop()).toBe(0);
       expect(service.log.filter(({ level }) => level === 40)).toMatchObject([{ msg: warning }]);
@@ -350,7 +348,7 @@ describeEmbedded('a process with a wrong configuration', () => {
     ]);
   });
 
-  const SERVING = ['', 'serve --collector', 'collector'];
+  const SERVING = ['', 'serve', 'collector'];
 
   it.each(SERVING)(
     'ends with 78 and one line when HOST is no address of this machine: "%s"',
@@ -374,7 +372,8 @@ describeEmbedded('a process with a wrong configuration', () => {
     const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');
     const { port } = other.address() as AddressInfo;
-    const env = { HOST: '127.0.0.1', PORT: String(await freePort()), [variable]: String(port) };
+    const [PORT, COLLECTOR_PORT] = [await freePort(), await freePort()].map(String);
+    const env = { HOST: '127.0.0.1', PORT, COLLECTOR_PORT, [variable]: String(port) };
     const { code, out, err } = await run(entry, env);
     expect([code, out, err]).toEqual([
       1,
@@ -388,7 +387,7 @@ describeEmbedded('a process with a wrong configuration', () => {
 
   it('ends with 78 and one line when one process is to serve the API and the collector on one port', async () => {
     const port = String(await freePort());
-    const { code, out, err } = await run('serve --collector', { PORT: port, COLLECTOR_PORT: port });
+    const { code, out, err } = await run('serve', { PORT: port, COLLECTOR_PORT: port });
     expect([code, out, err]).toEqual([
       78,
       [],

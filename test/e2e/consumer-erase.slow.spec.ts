@@ -41,7 +41,7 @@ describeEmbedded('consumer erase', () => {
 
   beforeAll(async () => {
     const env = { ...data.env, COLLECTOR_SPAN_COUNT_DELAY_SECONDS: '0', RATE_LIMIT_PER_MINUTE: '10000' };
-    server = await ProductProcess.start(['serve', '--collector'], env);
+    server = await ProductProcess.start(['serve'], env);
     const { clientId, token, ...created } = await administer(data.env, async (admin, store) => {
       // Merges would remove what the log of batches does not need any more, sooner or later.
       await store.command(

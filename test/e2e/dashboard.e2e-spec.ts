@@ -121,7 +121,7 @@ describe('DASHBOARD and DOCS', () => {
 
 it('tells the page the port of the collector that its process runs', async () => {
   const place = dataDirectory();
-  const server = await ProductProcess.start(['serve', '--collector'], place.env);
+  const server = await ProductProcess.start(['serve'], place.env);
   const { text } = await sendRaw(server.apiUrl, '/');
   const { port } = new URL(server.collectorUrl);
   expect(text).toContain(`name="collector-port" content="${port}"`);

@@ -39,7 +39,7 @@ describeEmbedded('the directory of the embedded engine', () => {
     expect(statSync(missing).mode & 0o777).toBe(0o700);
   });
 
-  it.each([[['serve']], [['collector']], [['serve', '--collector']]])(
+  it.each([[['serve']], [['collector']]])(
     'is warned of once when others have access to it, and stays as it is: %s',
     async (args) => {
       chmodSync(existing, 0o750);

@@ -107,7 +107,7 @@ type Found = Pick<CheckResult, 'check' | 'finding' | 'cure'>;
     const DATA_DIR = join(place, 'whole');
     const alone = await ProductProcess.run(['doctor'], { ...env, DATA_DIR }, { terminal: true });
     expect([alone.code, alone.out[0]]).toEqual([0, expect.stringMatching(/^CHECK +STATUS +FINDING +CURE$/)]);
-    const server = await ProductProcess.start(['serve', '--collector'], { ...env, DATA_DIR });
+    const server = await ProductProcess.start(['serve'], { ...env, DATA_DIR });
     expect(await run({ DATA_DIR })).toEqual({ code: 0, found: [] });
     await server.stop();
   });

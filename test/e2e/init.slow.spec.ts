@@ -4,6 +4,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eventually } from '../setup/eventually.js';
+import { freePort } from '../setup/free-port.js';
 import { ProductProcess } from '../setup/product-process.js';
 import { describeEmbedded } from '../setup/store.js';
 
@@ -55,6 +56,7 @@ describeEmbedded('the first five minutes', () => {
     await eventually(() => terminal.out.some((line) => line.includes('#key=')), 30_000);
     const said = terminal.out.join('\n');
     expect(said).toContain(`Created in the store in ${cwd}/data: team 1 "My team", app 1 "My API".`);
+    expect(said).toMatch(/Applications send to the collector at http:\/\/127\.0\.0\.1:\d+\./);
     for (const paste of ['node --require', 'opentelemetry-instrument uvicorn', 'import access.log --app 1'])
       expect(said).toContain(paste);
     const [, key = ''] = /#key=(\S+)/.exec(said) ?? [];
@@ -80,7 +82,9 @@ describeEmbedded('the first five minutes', () => {
       [['serve'], 'PORT'],
       [['collector'], 'COLLECTOR_PORT'],
     ] as const) {
-      const { code, err } = await ProductProcess.run(args, { HOST: '127.0.0.1', [variable]: port }, { cwd });
+      const COLLECTOR_PORT = String(await freePort());
+      const env = { HOST: '127.0.0.1', COLLECTOR_PORT, [variable]: port };
+      const { code, err } = await ProductProcess.run(args, env, { cwd });
       expect([code, err]).toEqual([
         1,
         [

@@ -280,8 +280,8 @@ describeEmbedded('metrics of a process', () => {
     expect(service.written).toContain('members left out: exception, request.size');
   });
 
-  it.each(['serve --collector', 'collector'])('are one server: %s', async (line) => {
-    const service = await ProductProcess.start(line.split(' '), data.env);
+  it.each(['serve', 'collector'])('are one server: %s', async (command) => {
+    const service = await ProductProcess.start([command], data.env);
     const path = `${service.collectorUrl}/v2/${prepared.clientId}/prod`;
     const message = JSON.stringify(buildSync());
     for (const body of [message, message, '{}']) await post(`${path}/sync`, body);

@@ -262,7 +262,7 @@ describeEmbedded('secrets in what applications send', () => {
   /** Plants secrets through every way in; resolves when all of them are stored and the server has ended. */
   async function plant(env: NodeJS.ProcessEnv, least: number) {
     const planter = new Planter();
-    const server = await ProductProcess.start(['serve', '--collector'], env);
+    const server = await ProductProcess.start(['serve'], env);
     const run = async (...args: string[]) => {
       const { code, out, err } = await ProductProcess.run(args, env);
       expect([code, code === 0 ? '' : err.join('\n')]).toEqual([0, '']);

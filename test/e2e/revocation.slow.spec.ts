@@ -49,7 +49,12 @@ runs('two instances with warm caches, on one store and one Redis', () => {
     await prepare(env);
     store = await ClickHouse.open(new Config(env));
     admin = createAdmin(store);
-    const serving = { ...env, RATE_LIMIT_PER_MINUTE: '1000000', AUTH_FAILURES_PER_MINUTE: '1000000' };
+    const serving = {
+      ...env,
+      COLLECTOR: 'off',
+      RATE_LIMIT_PER_MINUTE: '1000000',
+      AUTH_FAILURES_PER_MINUTE: '1000000',
+    };
     instances = await Promise.all([ProductProcess.start([], serving), ProductProcess.start([], serving)]);
   });
 

@@ -64,7 +64,7 @@ describeWithRedisServer('keys, hashes and configured secrets', () => {
     secrets.push(kept!.value);
     note(prepared.key);
     forbidInOutput(...secrets);
-    service = await ProductProcess.start(['serve', '--collector'], env);
+    service = await ProductProcess.start(['serve'], env);
   });
 
   afterAll(async () => {

@@ -9,7 +9,11 @@ import { describeEmbedded } from '../setup/store.js';
 const BLOCKED_BY_SIGNAL = `data:text/javascript,process.once('SIGTERM',()=>setImmediate(()=>{Atomics.wait(new Int32Array(new SharedArrayBuffer(4)),0,0);}))`;
 const LONGEST_MS = 30_000;
 
-const FORMS: [string[]][] = [[['serve']], [['collector']], [['serve', '--collector']]];
+const FORMS: [string[], NodeJS.ProcessEnv?][] = [
+  [['serve']],
+  [['collector']],
+  [['serve'], { COLLECTOR: 'off' }],
+];
 
 // Each process has the engine in it.
 describeEmbedded('SIGTERM', () => {
@@ -19,7 +23,7 @@ describeEmbedded('SIGTERM', () => {
   // Its deadline passes while the other tests run.
   beforeAll(async () => {
     blocked = await ProductProcess.start(
-      ['serve', '--collector'],
+      ['serve'],
       { DATA_DIR: join(place.env.DATA_DIR!, 'blocked') },
       { nodeOptions: ['--import', BLOCKED_BY_SIGNAL] },
     );
@@ -33,9 +37,9 @@ describeEmbedded('SIGTERM', () => {
   const hasLogged = ({ out }: ProductProcess, message: string) =>
     eventually(() => out.some((line) => line.includes(`"${message}"`)), LONGEST_MS);
 
-  it.each(FORMS)('ends %s with 0 when it comes while the store is opened', async (args) => {
-    const directory = join(place.env.DATA_DIR!, args.join(''));
-    const service = await ProductProcess.begin(args, { DATA_DIR: directory });
+  it.each(FORMS)('ends %s with 0 when it comes while the store is opened', async (args, env = {}) => {
+    const directory = join(place.env.DATA_DIR!, [...args, env.COLLECTOR].join(''));
+    const service = await ProductProcess.begin(args, { DATA_DIR: directory, ...env });
     // The engine's own file: from here on tables are opened and migrated, and nothing is listened to.
     await eventually(() => existsSync(join(directory, 'status')), LONGEST_MS);
     service.signal('SIGTERM');
@@ -43,7 +47,7 @@ describeEmbedded('SIGTERM', () => {
   });
 
   it('ends the API and the collector with 0 when it comes as soon as the first of them listens', async () => {
-    const service = await ProductProcess.begin(['serve', '--collector'], {
+    const service = await ProductProcess.begin(['serve'], {
       DATA_DIR: join(place.env.DATA_DIR!, 'listening'),
     });
     await hasLogged(service, 'listening');

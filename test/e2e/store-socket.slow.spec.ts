@@ -24,7 +24,7 @@ describeEmbedded('commands while a server has the data directory open', () => {
   let server: ProductProcess;
 
   beforeAll(async () => {
-    server = await ProductProcess.start(['serve', '--collector'], data.env);
+    server = await ProductProcess.start(['serve'], data.env);
   });
 
   afterAll(async () => {

@@ -57,7 +57,7 @@ describeEmbedded('traces of a process', () => {
   beforeAll(async () => {
     receiver = await TraceReceiver.start();
     const env = { OTEL_SERVICE_NAME: 'logs', OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test' };
-    service = await ProductProcess.start(['serve', '--collector'], variables(receiver, env));
+    service = await ProductProcess.start(['serve'], variables(receiver, env));
   });
   afterAll(async () => {
     await ProductProcess.endAll();
@@ -192,7 +192,7 @@ describeEmbedded('traces', () => {
   it('are not made by a collector that they are sent to, whose exports would never end', async () => {
     const port = await freePort();
     const service = await ProductProcess.start(
-      ['serve', '--collector'],
+      ['serve'],
       variables(receiver, {
         COLLECTOR_PORT: String(port),
         OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`,

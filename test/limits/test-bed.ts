@@ -55,7 +55,7 @@ export class TestBed {
     const directory = mkdtempSync(join(tmpdir(), 'limits-'));
     copyStore(source, directory);
     const service = await ProductProcess.start(
-      ['serve', '--collector'],
+      ['serve'],
       { DATA_DIR: directory, ...ENVIRONMENT, ...env },
       { nodeOptions: NODE_OPTIONS },
     );

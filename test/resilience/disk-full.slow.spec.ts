@@ -64,7 +64,7 @@ else
     });
 
     it('is 503 to client libraries, says so in the log, and passes when there is room again', async () => {
-      const service = await ProductProcess.start(['serve', '--collector'], env);
+      const service = await ProductProcess.start(['serve'], env);
       const freeBytes = async () => {
         const { text } = await sendRaw(service.metricsUrl, '/metrics');
         return getValue(parseExposition(text), 'request_analytics_store_free_bytes', { disk: 'default' });

@@ -19,6 +19,7 @@ describe(`${CONNECTIONS} connections that ask for ${TIMES_TOO_MUCH} times what c
   beforeAll(async () => {
     harness = await OutageHarness.start();
     api = await ProductProcess.start([], {
+      COLLECTOR: 'off',
       CLICKHOUSE_URL: harness.store.url,
       CLICKHOUSE_USER: harness.store.user,
       CLICKHOUSE_PASSWORD: harness.store.password,

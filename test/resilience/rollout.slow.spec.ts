@@ -32,6 +32,7 @@ describeWithRedis('a rollout: two instances behind a load balancer, under load',
     env = {
       ...started.env,
       REDIS_URL: redis.url,
+      COLLECTOR: 'off',
       RATE_LIMIT_PER_MINUTE: '1000000',
       SHUTDOWN_DELAY_MS: String(SHUTDOWN_DELAY_MS),
     };

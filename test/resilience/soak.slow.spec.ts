@@ -45,7 +45,7 @@ describeEmbedded('all ways in and out at once, with readers that do not read and
     async () => {
       const random = randomFrom(SEED);
       const { key, hub, requests, imports, otlp } = await prepareApps(env);
-      service = await ProductProcess.start(['serve', '--collector'], {
+      service = await ProductProcess.start(['serve'], {
         ...env,
         LOG_LEVEL: 'error',
         RATE_LIMIT_PER_MINUTE: '1000000',

@@ -225,8 +225,8 @@ export class ProductProcess {
   }
 
   private async awaitReady(): Promise<void> {
+    const hasCollector = this.args.includes('collector') || this.env.COLLECTOR !== 'off';
     // The collector is the last to listen.
-    const hasCollector = this.args.some((word) => word.includes('collector'));
     const url = `${hasCollector ? this.collectorUrl : this.apiUrl}/health/ready`;
     const isReady = async () => {
       if (!this.isRunning) throw new Error(`${this.args.join(' ')} ended: ${this.written}`);

@@ -35,6 +35,8 @@ capabilities: { drop: [ALL] }
   valueFrom: { secretKeyRef: { name: {{ required "existingSecret is required" $values.existingSecret }}, key: {{ .key }} } }
 - name: REDIS_URL
   valueFrom: { secretKeyRef: { name: {{ $values.existingSecret }}, key: redis-url } }
+- name: COLLECTOR
+  value: 'off'
 - name: METRICS_PORT
   value: '9464'
 {{- range $name, $value := $values.config }}

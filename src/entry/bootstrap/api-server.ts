@@ -45,12 +45,13 @@ export async function startServer(
     await app.close();
     throw error;
   }
-  const url = getAddresses(config).api;
+  const { api: url, collector } = getAddresses(config);
   logger.info({ port: config.port, url, ...(config.docs && { docs: `${url}/docs` }) }, 'listening');
   if (logs === 'stdout')
     printForPeople(
       `The API is at ${url}/v1${config.docs ? `, its reference at ${url}/docs` : ''}` +
-        `${config.dashboard ? `, the dashboard at ${url}` : ''}. Ctrl+C stops it.`,
+        `${config.dashboard ? `, the dashboard at ${url}` : ''}. ` +
+        `${hasCollector ? `Applications send to the collector at ${collector}. ` : ''}Ctrl+C stops it.`,
     );
   if (logs === 'stdout') void prepareFirstUse(app, config, logger);
   return {

@@ -10,7 +10,7 @@ import { runEvery } from '../../shared/async/run-every.js';
 import { LocalCoordinator } from '../../coordination/writer-coordinator.js';
 import { Config, ConfigError } from '../../config/config.js';
 import { HttpAdapter } from '../../platform/http/http.adapter.js';
-import { listen, requireFreePort } from '../../platform/http/listen.js';
+import { formatBaseUrl, listen, requireFreePort } from '../../platform/http/listen.js';
 import { ABANDONED_AFTER_SECONDS } from '../../write/batch-log.js';
 import { openCountryDatabase } from '../../sources/decoding/client-country.js';
 import { type LogDestination, createServerLogger } from '../../telemetry/logger.js';
@@ -80,7 +80,7 @@ export async function startCollectorOn(
     await stop();
     throw error;
   }
-  logger.info({ port }, 'collector listening');
+  logger.info({ port, url: formatBaseUrl(config.host, port) }, 'collector listening');
   return { app, drain: drain.begin, stop };
 }
 

@@ -27,8 +27,12 @@ export function formatStartupError(error: unknown): { line: string; exitCode: nu
  * flight finish, the store is closed and the process exits with 0. A signal during the start stops the server
  * as soon as it has started. After 9.5 more seconds the process is killed with SIGKILL.
  */
-export async function runServer(): Promise<RunningServer | undefined> {
-  return run(async () => (await import('./api-server.js')).startServer());
+export async function runServer(logs?: LogDestination): Promise<RunningServer | undefined> {
+  return run(async ({ collector }) =>
+    collector.isBesideApi
+      ? (await import('./collector-server.js')).startAll(logs)
+      : (await import('./api-server.js')).startServer(logs),
+  );
 }
 
 /** The same for the collector alone. */
@@ -36,23 +40,18 @@ export async function runCollector(): Promise<RunningServer | undefined> {
   return run(async () => (await import('./collector-server.js')).startCollector());
 }
 
-/** The same for the API and the collector together. */
-export async function runAll(logs?: LogDestination): Promise<RunningServer | undefined> {
-  return run(async () => (await import('./collector-server.js')).startAll(logs));
-}
-
-async function run(start: () => Promise<RunningServer>): Promise<RunningServer | undefined> {
+async function run(start: (config: Config) => Promise<RunningServer>): Promise<RunningServer | undefined> {
   try {
     loadEnvFile();
-    const { shutdownDelayMs } = new Config();
+    const config = new Config();
     // Before the start, so that a signal during the start also closes everything.
     const stopRequest = awaitStopSignal();
     stopRequest.addEventListener('abort', () => {
-      killAfter(shutdownDelayMs + STOP_WITHIN_MS);
+      killAfter(config.shutdownDelayMs + STOP_WITHIN_MS);
     });
-    const server = await start();
+    const server = await start(config);
     if (stopRequest.aborted) await stop(server, 0);
-    else stopRequest.addEventListener('abort', () => void stop(server, shutdownDelayMs));
+    else stopRequest.addEventListener('abort', () => void stop(server, config.shutdownDelayMs));
     return server;
   } catch (error) {
     report(error);

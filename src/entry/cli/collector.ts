@@ -5,7 +5,7 @@ import { examples } from './options.js';
 export function collectorCommand(program: Command): void {
   program
     .command('collector')
-    .description('accept data from client libraries, as npm run collector does')
+    .description('accept data from applications, in a process without the API')
     .addHelpText('after', examples('collector'))
     .action(async () => {
       await runCollector();

@@ -1,5 +1,5 @@
 import { getAddresses, otelVariables } from '../bootstrap/first-steps.js';
-import { runAll } from '../bootstrap/run.js';
+import { runServer } from '../bootstrap/run.js';
 import { ClickHouse } from '../../store/client/clickhouse.client.js';
 import { migrate } from '../../store/migrations/migrate.js';
 import { Config, ConfigError } from '../../config/config.js';
@@ -19,7 +19,9 @@ export async function demo(): Promise<void> {
   await chooseFreePorts();
   const config = new Config();
   const sample = await loadSample(config);
-  const server = await runAll('stderr');
+  // People are told what to send to it.
+  process.env.COLLECTOR = 'on';
+  const server = await runServer('stderr');
   if (server) process.stdout.write(welcome(sample, config));
 }
 

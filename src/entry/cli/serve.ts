@@ -1,14 +1,15 @@
 import type { Command } from 'commander';
-import { runAll, runServer } from '../bootstrap/run.js';
+import { runServer } from '../bootstrap/run.js';
 import { examples } from './options.js';
 
 export function serveCommand(program: Command): void {
   program
     .command('serve')
-    .description('serve the API, as npm start does')
-    .option('--collector', 'also accept data from client libraries, in the same process')
-    .addHelpText('after', examples('serve', 'serve --collector'))
-    .action(async ({ collector = false }: { collector?: boolean }) => {
-      await (collector ? runAll() : runServer());
+    .description(
+      'serve the API and the dashboard, and accept data on COLLECTOR_PORT; COLLECTOR=off: the API alone',
+    )
+    .addHelpText('after', examples('serve'))
+    .action(async () => {
+      await runServer();
     });
 }

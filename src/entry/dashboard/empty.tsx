@@ -31,7 +31,7 @@ export function EmptyApp() {
       <p>
         Set these variables for your application.{' '}
         {port === ''
-          ? 'The process that serves this page runs no collector, so write the address of yours, such as http://collector.example:3001, in the place of COLLECTOR:'
+          ? 'The process that serves this page runs no collector (COLLECTOR=off), so write the address of yours, such as http://collector.example:3001, in the place of COLLECTOR:'
           : `The process that serves this page runs a collector on port ${port}; where a proxy or a container maps it, its address is another one:`}
       </p>
       <Command text={telemetry} />

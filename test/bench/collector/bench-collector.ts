@@ -37,7 +37,7 @@ export class BenchCollector {
       return [client_id, written] as const;
     });
     const service = await ProductProcess.start(
-      ['serve', '--collector'],
+      ['serve'],
       {
         DATA_DIR: dataDir,
         COLLECTOR_RATE_LIMIT_PER_MINUTE: '1000000',

@@ -47,7 +47,7 @@ export class TestCollector {
   }
 }
 
-/** The read API and the collector on one store, as `npm run start:all` runs them. */
+/** The read API and the collector on one store, as `npm start` runs them. */
 export class TestService {
   private constructor(
     readonly api: TestApp,
