@@ -125,7 +125,7 @@ describe.each(COMPOSE)('passwords in %s', (file) => {
       /PASSWORD|SECRET|AUTH|REDIS_URL|^(READER|COLLECTOR|OWNER)$/.test(name),
     );
     expect(secret.length).toBeGreaterThan(8);
-    // Empty: passwords of other services, which `env_file` would bring. Off: the variable COLLECTOR of the API.
+    // Empty: passwords of other services, which `env_file` would bring. Off: COLLECTOR of the API.
     const others = secret.filter(([, value]) => !REQUIRED.test(value) && !['', 'off'].includes(value));
     expect(others).toEqual([]);
     expect(readFileSync(file, 'utf8')).toMatch(/^(?!.*(PASSWORD|SECRET):-\w)/s);
