@@ -4,7 +4,7 @@ const IDENTIFIERS_TTL_MS = 1_000;
 
 /** Queries for credentials of one kind: API keys, client IDs, write tokens. */
 interface CredentialQueries<Row> {
-  /** The row of a credential. Undefined or null if there is none; only null is cached. */
+  /** The row of a credential; undefined or null if it does not exist. Only null is cached. */
   readonly load: (identifier: string) => Promise<Row>;
   /** The identifiers of all credentials. */
   readonly listIdentifiers: () => Promise<readonly string[]>;

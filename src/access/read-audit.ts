@@ -6,7 +6,7 @@ import { RequestContext } from '../telemetry/request-context.js';
 import { Config } from '../config/config.js';
 import { serviceUnavailable } from '../platform/http/api-error.js';
 
-/** What was read: IDs, times and names of fields; nothing of the data. */
+/** The data that was read: IDs, times and names of fields, never values. */
 type ReadTarget = Readonly<Record<string, string | number>>;
 
 /**

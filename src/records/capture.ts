@@ -29,7 +29,7 @@ export interface CapturedSpan {
   end_time_ns: bigint;
   duration_ns: bigint;
   status: string | null;
-  /** An object as `parseExact` reads it. */
+  /** An object that `parseExact` made. */
   attributes: object;
 }
 
@@ -76,12 +76,13 @@ export const TRACE_ID = /,"trace_id":"([0-9a-f]{32})","exception":/;
 export const SPAN_KINDS = ['UNSPECIFIED', 'INTERNAL', 'SERVER', 'CLIENT', 'PRODUCER', 'CONSUMER'];
 export const SPAN_STATUSES = ['UNSET', 'OK', 'ERROR'];
 /**
- * Between the events of a span in their JSON text. JSON escapes a tab in a string, so it stands nowhere else.
+ * Separates the events of a span in their JSON text. JSON escapes a tab in a string, so no string contains
+ * it.
  */
 export const EVENT_SEPARATOR = ',\t';
 const NORMAL_KINDS = new Set(SPAN_KINDS.slice(1));
 const NORMAL_STATUSES = new Set(SPAN_STATUSES);
-/** What JSON writes for NUL and for a lone surrogate; any other escape is passed over whole. */
+/** The escapes of NUL and of lone surrogates in JSON; any other escape is skipped as a whole. */
 const UNWANTED_ESCAPE = /\\(?:u(0000|d[89a-f][0-9a-f]{2})|.)/g;
 /** Pairs of surrogates as JSON writes them, and those without their other half. */
 const SURROGATES = /\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|u([dD][89a-fA-F])..|.)/g;
@@ -100,8 +101,8 @@ export function toCaptureJson(capture: Capture): string {
 }
 
 /**
- * The same for a request with request headers only, each as the JSON text of a pair without NUL and lone
- * surrogates.
+ * The `captured_json` of a request that has request headers alone. Each header is the JSON text of a pair
+ * without NUL and lone surrogates.
  */
 export function toRequestHeadersJson(pairs: readonly string[]): string {
   // One flat text: a concatenation is kept as a tree until it is read, which costs the garbage collector
@@ -118,8 +119,8 @@ export function toAttributesJson({ attributes }: CapturedSpan): string {
 }
 
 /**
- * The engine reads no document with an integer beyond 64 bits or a number beyond doubles. The former gets an
- * exponent and keeps its digits, the latter becomes a text.
+ * The engine rejects JSON with an integer beyond 64 bits or a number beyond doubles. Such an integer gets an
+ * exponent and keeps its digits; such a number becomes a text.
  */
 function toReadableNumber(value: unknown): unknown {
   if (typeof value !== 'number' && !isLosslessNumber(value)) return value;
@@ -156,7 +157,7 @@ function hasLoneSurrogate(json: string): boolean {
   return false;
 }
 
-/** The first header of that name (in lower case), or null. */
+/** The first header with that name (in lower case), or null. */
 export function getHeader(headers: readonly Header[], name: string): string | null {
   return headers.find(([given]) => given.toLowerCase() === name)?.[1] ?? null;
 }

@@ -1,9 +1,7 @@
 import { InvalidRecordError } from './decoding/decoders.js';
 import { truncate } from './text.js';
 
-/*
- * Limits of every way in: the protocols of the collector and the import.
- */
+/* Limits of all sources: the protocols of the collector, and the import. */
 
 /**
  * Longest texts of errors, exceptions and log records in characters, as the client libraries send them;
@@ -26,14 +24,15 @@ export const MAX_RECORD_BYTES = 8 * 1024 * 1024;
  */
 export const MAX_VALUE = 65_536;
 export const VALUE_TOO_LARGE = '<value too large>';
-/** Most attributes of a record, headers of a request and events of a span; SDKs keep 128. */
+/** Largest number of attributes of a record, headers of a request and events of a span; SDKs keep 128. */
 export const MAX_ATTRIBUTES = 1_024;
 export const MAX_EVENTS = 1_000;
 
 /**
- * The headers of a request as they are stored: values are cut, and together they are no longer than a body.
+ * The headers of a request within the limits: values are cut, and together they are at most as long as a
+ * body.
  *
- * @param ignored gets the name for each header that is left out
+ * @param ignored gets the name of each header that is left out
  */
 export function limitHeaders(
   headers: readonly (readonly [string, string])[],
@@ -56,10 +55,10 @@ export function limitHeaders(
  * longer.
  */
 export const MAX_BODY = 100_000;
-/** In the place of a longer one. */
+/** Replaces a longer body. */
 export const BODY_TOO_LARGE = '<body too large>';
 
-/** A body as it is stored; null if it is empty. */
+/** A body within the limit; null if it is empty. */
 export function limitBody(text: string): string | null {
   if (text === '') return null;
   return Buffer.byteLength(text) > MAX_BODY ? BODY_TOO_LARGE : text;

@@ -44,7 +44,7 @@ export interface RequestRecord {
 }
 
 /**
- * Requests that were counted, not logged: sums over one endpoint, consumer, status and environment, at one
+ * Requests that were counted but not logged: sums over one endpoint, consumer, status and environment, at one
  * time.
  */
 export interface CountRecord {

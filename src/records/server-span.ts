@@ -1,10 +1,10 @@
 import { hashUuid } from '../shared/hash-uuid.js';
 
 /**
- * The UUID of the request of a SERVER span: the same span in another message is the same request.
+ * The UUID of the request of a SERVER span. If a span arrives twice, it is the same request.
  *
  * @param traceId 32 lower-case hex digits
- * @param spanId 16 of them
+ * @param spanId 16 lower-case hex digits
  */
 export function findRequestUuid(traceId: string, spanId: string): string {
   return hashUuid(`${traceId}${spanId}`);

@@ -33,7 +33,7 @@ export interface SpanRecord {
 const MAX_NAME = 1_024;
 const NANOSECONDS_IN_MS = 1_000_000n;
 /**
- * Before the list of spans, the last member of a capture. It cannot match inside a JSON string, and only
+ * Precedes the list of spans, the last member of a capture. It cannot match inside a JSON string, and only
  * spans have free names.
  */
 const SPANS = ',"spans":';
@@ -71,7 +71,7 @@ export function toSpanRecords(
     }));
 }
 
-/** The same of a request whose captured data is text already, and redacted. */
+/** The spans of a stored request; its captured data is redacted JSON text. */
 export function readSpanRecords({ captured_json }: RequestRecord, now: number): SpanRecord[] {
   if (captured_json === '' || captured_json.endsWith(NO_SPANS)) return [];
   const trace_id = TRACE_ID.exec(captured_json)?.[1];
@@ -82,7 +82,7 @@ export function readSpanRecords({ captured_json }: RequestRecord, now: number): 
   return toSpanRecords({ trace_id, spans }, now);
 }
 
-/** About how many characters the row of a span has: its JSON is escaped in it. */
+/** Estimated length of a span's row in characters; its JSON is escaped there. */
 export function weighSpan({ attributes, events }: Pick<SpanRecord, 'attributes' | 'events'>): number {
   return 2 * (attributes.length + events.length) + COLUMNS_CHARACTERS;
 }

@@ -24,8 +24,8 @@ export function sanitize(text: string): string {
 }
 
 /**
- * The offset of the quote that closes the one at `at`, and is not escaped; the end of the text if there is
- * none.
+ * The offset of the closing quote for the quote at `at`, skipping escaped quotes; the end of the text if
+ * there is none.
  */
 export function findClosingQuote(text: string, at: number): number {
   for (let quote = text.indexOf('"', at + 1); quote !== -1; quote = text.indexOf('"', quote + 1)) {

@@ -27,7 +27,7 @@ export type IngestTable = (typeof INGEST_TABLES)[number];
 /** Rows of one table that are inserted as one block. */
 export interface Piece {
   table: IngestTable;
-  /** As `ClickHouse.insert` takes them, without line feeds. */
+  /** In the form of `ClickHouse.insert`, without line feeds. */
   rows: string;
 }
 
@@ -43,15 +43,15 @@ export interface LoggedMessage extends MessageKey {
   instance_uuid?: string | null;
 }
 
-/** Rows that are written together, all of them or none. */
+/** Rows that are written together: all or none. */
 export interface Batch {
   id: string;
-  /** From `formatBatchTime`. */
+  /** Made by `formatBatchTime`. */
   createdAt: string;
-  /** The messages that the rows come from; none for an import. */
+  /** The messages of the rows; empty for an import. */
   messages: readonly LoggedMessage[];
   pieces: readonly Piece[];
-  /** Identities of the requests that the rows have; see `requestKey`. */
+  /** Identities of the requests in the rows; see `requestKey`. */
   requests?: readonly string[];
 }
 
@@ -62,13 +62,13 @@ export interface SortedMessages<M> {
   rejected: Map<M, unknown>;
 }
 
-/** A batch that could not be finished, and why. */
+/** A batch that could not be finished, and the reason. */
 export interface UnfinishedBatch {
   id: string;
   reason: unknown;
 }
 
-/** Result of a recovery; rejected batches by ID. */
+/** Result of a recovery: rejected batches by ID. */
 export interface Recovery {
   completed: number;
   rejected: ReadonlyMap<string, unknown>;
@@ -93,7 +93,7 @@ SELECT batch_id, toString(any(created_at)) AS created, max(pieces) AS pieces, ma
 FROM ingest_batches_v1
 WHERE piece = 0`;
 const STATES = `${STATE} AND batch_id IN {batch_ids:Array(UUID)} GROUP BY batch_id`;
-/** A batch without messages was not completely appended, and none of its messages was acknowledged. */
+/** Without a header row the append did not finish, so no sender was told that its message is stored. */
 const UNAPPLIED = `${STATE} AND created_at <= now() - {older_than_seconds:UInt32}
   AND (empty(message_uuids) OR batch_id GLOBAL IN (SELECT batch_id FROM ingest_messages_v1))
 GROUP BY batch_id HAVING is_applied = 0 ORDER BY created`;
@@ -105,7 +105,7 @@ LIMIT 1`;
 const COLUMNS =
   'batch_id, piece, created_at, pieces, app_ids, message_uuids, instance_uuids, table_name, payload, applied';
 /**
- * An unapplied batch of this age belongs to a process that died. This is well within the deduplication window
+ * An unapplied batch of this age belongs to a dead process. The age is well within the deduplication window
  * of 10,000 blocks: at ten batches a second in two partitions, 500 seconds for one collector.
  */
 export const ABANDONED_AFTER_SECONDS = 20;
@@ -113,7 +113,7 @@ export const ABANDONED_AFTER_SECONDS = 20;
 const IN_DOUBT_MS = 60_000;
 /** Stands for an unknown UUID. */
 export const NIL_UUID = '00000000-0000-0000-0000-000000000000';
-/** Characters of one INSERT into the log. */
+/** Characters in one INSERT into the log. */
 const STATEMENT_CHARACTERS = 16 * 1024 * 1024;
 
 /**
@@ -131,15 +131,14 @@ export class BatchLog {
   private readonly unmarked = new Map<string, { createdAt: string; pieces: number }>();
 
   /**
-   * By ID, the requests of batches that are being written, or whose write failed after they may have been
-   * appended.
+   * The requests of each batch that is being written, or whose write failed after a possible append; by ID.
    */
   private readonly unfinished = new Map<string, { requests: readonly string[]; since: number }>();
 
   private readonly gate: WriteGate;
   private readonly views: LandingViews;
 
-  /** @param coordinator of all writers of the store; left out where nothing else can write */
+  /** @param coordinator of all writers of the store; left out if nothing else can write */
   constructor(
     private readonly store: ClickHouse,
     coordinator: WriterCoordinator = new LocalCoordinator(),
@@ -148,7 +147,7 @@ export class BatchLog {
     this.views = new LandingViews(store);
   }
 
-  /** Returns the messages that the log does not have, after applying their unapplied batches. */
+  /** Returns the messages that are not in the log. Applies unapplied batches of the other messages first. */
   async filterUnseen<M extends MessageKey>(messages: readonly M[]): Promise<SortedMessages<M>> {
     const batches: BatchOfMessage[] = [];
     for (const message_uuids of chunkForLookup(messages.map(({ message_uuid }) => message_uuid)))
@@ -173,9 +172,9 @@ export class BatchLog {
   }
 
   /**
-   * Applies the batches of at least that age that were appended and not applied, by any process.
+   * Applies batches of at least that age that were appended and not applied, by any process.
    *
-   * @returns the number of applied batches, and why the engine rejected others
+   * @returns the number of applied batches, and the batches that the engine rejected, with the reasons
    */
   async recover(olderThanSeconds: number): Promise<Recovery> {
     const params = { older_than_seconds: olderThanSeconds };
@@ -188,10 +187,10 @@ export class BatchLog {
   /**
    * Appends the batch and applies it.
    *
-   * @param holdClaims of the claims on its requests, which must be held until the batch is appended: from
-   * then on it is applied by anyone
-   * @throws LeaseLost if they are lost, and nothing is written; StoreUnavailable if writes are paused for too
-   * long; StoredDataDamaged if it would not be stored whole
+   * @param holdClaims confirms that the claims on its requests are still held; after the append any process
+   * may apply the batch
+   * @throws LeaseLost if the claims are lost, and nothing is written; StoreUnavailable if writes are paused
+   * for too long; StoredDataDamaged if the log would not have the whole batch
    */
   write(batch: Batch, holdClaims: Hold = () => Promise.resolve()): Promise<void> {
     return this.gate.run(async (holdWrite) => {
@@ -221,7 +220,7 @@ export class BatchLog {
    */
   async finish(requests: readonly string[]): Promise<Map<string, UnfinishedBatch>> {
     const open = new Map<string, UnfinishedBatch>();
-    // What the log does not have by then was never appended, and `recover` applies the rest.
+    // A batch that is not in the log after this time was never appended, and `recover` applies the rest.
     const endedBefore = performance.now() - IN_DOUBT_MS;
     for (const [id, { since }] of this.unfinished) if (since < endedBefore) this.unfinished.delete(id);
     if (this.unfinished.size === 0) return open;
@@ -248,7 +247,7 @@ export class BatchLog {
     const header = [id, 0, createdAt, pieces.length, ...lists, '', '', 0].join('\t');
     let last: readonly string[] = [];
     let statements = 0;
-    // One statement at a time, because all together would double the memory of the rows.
+    // One statement at a time: all statements at once would double the memory of the rows.
     for (const lines of chunkBySize(encodePieceLines(id, createdAt, pieces), STATEMENT_CHARACTERS)) {
       if (last.length > 0) await this.insert(last, token(id, `log ${statements++}`));
       last = lines;
@@ -267,7 +266,7 @@ export class BatchLog {
     this.unmarked.set(id, { createdAt, pieces: pieces.length });
   }
 
-  /** Marks applied batches. A mark only saves work: without it the batch is applied again, without effect. */
+  /** Marks applied batches. A mark only saves work: an unmarked batch is applied again, without effect. */
   markApplied(): Promise<void> {
     return this.insertWithMarks([]);
   }
@@ -287,7 +286,7 @@ export class BatchLog {
     return this.store.insertRaw('ingest_batches_v1', COLUMNS, lines, deduplicationToken);
   }
 
-  /** Resolves to the batches that the engine rejects, with reasons: they must not block the others. */
+  /** Resolves to the batches that the engine rejects, with reasons. They must not block other batches. */
   private async applyAgain(states: readonly BatchState[]): Promise<Map<string, unknown>> {
     const rejected = new Map<string, unknown>();
     for (const state of states) {
@@ -305,7 +304,7 @@ export class BatchLog {
     return rejected;
   }
 
-  /** Piece by piece, so that memory holds one of them. */
+  /** One piece at a time, to keep only that piece in memory. */
   private async applyFromLog({ batch_id, created, pieces }: BatchState, hold: Hold): Promise<void> {
     for (let piece = 1; piece <= pieces; piece++) {
       const [row] = await this.store.rows<{ table_name: string; payload: string }>('batches.piece', PIECE, {

@@ -72,7 +72,7 @@ function readScopes({
   };
 }
 
-/** The credentials of the scheme `Bearer` (RFC 6750); empty without them. */
+/** The credentials of the scheme `Bearer` (RFC 6750); empty if there are none. */
 function readBearer(request: Request): string {
   return /^Bearer +([^ ]+) *$/i.exec(request.header('authorization') ?? '')?.[1] ?? '';
 }

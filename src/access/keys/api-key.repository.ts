@@ -16,9 +16,9 @@ export interface ApiKeyRow {
   app_ids: number[];
   operations: string[];
   has_bodies: boolean;
-  /** Empty: all. */
+  /** Empty: all consumers. */
   consumer: string;
-  /** 0: the configured limit. */
+  /** 0: the configured limit applies. */
   requests_per_minute: number;
 }
 
@@ -37,7 +37,7 @@ const IDENTIFIERS = 'SELECT DISTINCT identifier FROM api_keys_v1';
 /** API keys (docs/contract.md#key-revocation). */
 @Injectable()
 export class ApiKeyRepository {
-  /** Null: there is no such key. */
+  /** Null: the key does not exist. */
   readonly lookup: CredentialLookup<ApiKeyRow | null>;
 
   constructor(

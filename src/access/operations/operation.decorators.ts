@@ -9,7 +9,8 @@ export function ReadOperation(route: ReadRoute): MethodDecorator {
 }
 
 /**
- * A POST operation that reads, in the same way: the query is a JSON body, and the response is a file of rows.
+ * A POST operation that reads: its route, its documentation, and the check of the key's scopes. The query is
+ * a JSON body, and the response is a file of rows.
  */
 export function QueryOperation(route: QueryRoute): MethodDecorator {
   return applyDecorators(IsOperation(route.id), documentQuery(route));

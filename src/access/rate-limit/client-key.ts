@@ -6,7 +6,7 @@ const IPV6_PREFIX = 64;
 
 /**
  * The counter key of a client: an IPv4 address (also if it is written as IPv6), or an IPv6 /64 network. All
- * values that are not addresses, as in a forged forwarding header, are one client: `unknown`.
+ * other values, for example of a forged forwarding header, count as one client: `unknown`.
  *
  * @param address Express's `request.ip`.
  */

@@ -7,7 +7,10 @@ interface CountedHit extends Awaited<ReturnType<ThrottlerStorage['increment']>> 
   readonly window: RateWindow;
 }
 
-/** Throttler storage over our windows. They have one length, so the throttler's `ttl` must be the same. */
+/**
+ * Throttler storage over the window counters. All windows have the same length, so the throttler's `ttl` must
+ * be that length.
+ */
 @Injectable()
 export class CounterStorage implements ThrottlerStorage {
   constructor(private readonly counter: WindowCounter) {}

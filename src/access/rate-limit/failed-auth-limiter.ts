@@ -30,15 +30,16 @@ export class FailedAuthLimiter {
   }
 
   /**
-   * The owner of a credential; undefined if it is not valid, which is counted.
+   * Verifies a credential; an invalid one is counted.
    *
-   * An address that is over the limit is rejected without a query for each guess. A credential that exists is
-   * still checked, so that one attacker does not lock out other clients behind the same address.
+   * An address over the limit is rejected without a query for each guess. An existing credential is still
+   * checked, so that one attacker does not lock out other clients behind the same address.
    *
-   * @param address Express's `request.ip`, on which `trust proxy` has decided
-   * @param identifier of the credential; undefined if it has not the form of one
-   * @param verify the owner, if the credential is valid; `row` is undefined if there is none with this
+   * @param address Express's `request.ip`, which `trust proxy` determines
+   * @param identifier of the credential; undefined if the text does not have the form of a credential
+   * @param verify returns the owner if the credential is valid; `row` is undefined if no credential has this
    * identifier
+   * @returns the owner; undefined if the credential is invalid
    * @throws ApiError 429 if too many invalid credentials came from the address
    */
   async authenticate<Row, Owner>(

@@ -133,7 +133,7 @@ export class FallbackCounter extends WindowCounter implements OnModuleInit, OnAp
   }
 }
 
-/** One line. A connection that failed on every address of a host has a code and no message. */
+/** One line. A connection that failed on every address of a host has a code instead of a message. */
 function describeError(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
   return code ?? message.replaceAll(/\s+/g, ' ');

@@ -18,8 +18,8 @@ interface MemoryCounterOptions {
 }
 
 /**
- * Old windows checked for each new one: more than one, so that expired windows decrease, and few, so that no
- * request is slow.
+ * Number of old windows that are checked for each new one: more than one, so that expired windows decrease,
+ * but few, so that no request is slow.
  */
 const SWEPT_PER_NEW = 2;
 
@@ -43,7 +43,7 @@ export class MemoryCounter extends WindowCounter {
     this.now = now;
   }
 
-  /** Number of windows, including expired ones that were not removed yet. */
+  /** Number of windows, including expired ones that are not removed yet. */
   get size() {
     return [...this.windowsByKind.values()].reduce((sum, { size }) => sum + size, 0);
   }
@@ -83,8 +83,8 @@ export class MemoryCounter extends WindowCounter {
   }
 
   /**
-   * An end further away than the window's length means that the system clock was set back: the window counts
-   * as ended.
+   * An end further away than the window's length shows that the system clock was set back. The window then
+   * counts as ended.
    */
   private isOpen({ closesAtMs }: OpenWindow, now: number) {
     return now < closesAtMs && closesAtMs <= now + this.windowMs;
@@ -100,7 +100,8 @@ export class MemoryCounter extends WindowCounter {
   }
 
   /**
-   * All windows have one length, so the map's order, oldest first, is (nearly) the order in which they end.
+   * All windows have the same length, so the map's order, oldest first, is nearly the order in which they
+   * end.
    */
   private sweep(windows: Windows, now: number) {
     let swept = 0;

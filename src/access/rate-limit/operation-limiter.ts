@@ -4,14 +4,14 @@ import type { Limit } from '../../telemetry/metrics/metrics.js';
 import { Telemetry } from '../../telemetry/telemetry.js';
 import { WindowCounter, retryAfterSeconds } from './window.counter.js';
 
-/** Limits of an expensive operation, per key and beside the limit of all requests. */
+/** Limits of an expensive operation, per key and in addition to the limit of all requests. */
 interface OperationLimits {
   readonly perSecond: number;
   readonly perMinute: number;
 }
 
 /**
- * Counts requests of an operation by key: in seconds of the clock, and in the same windows as all requests.
+ * Counts requests of an operation by key, in seconds of the clock and in the same windows as all requests.
  */
 @Injectable()
 export class OperationLimiter {

@@ -42,7 +42,7 @@ if not hits or not ends then
 end
 return { hits, ends, ends - now }`;
 
-/** Each runs in Redis as one atomic step. */
+/** Redis runs each script as one atomic step. */
 export const SCRIPTS = {
   hitWindow: { lua: HIT, numberOfKeys: 1 },
   peekWindow: { lua: PEEK, numberOfKeys: 1 },

@@ -17,9 +17,9 @@ export interface ClientApp {
 const CLIENT_IDS = 'SELECT client_id FROM apps_v1 FINAL';
 const FIND = `SELECT id, team_id, framework, disabled FROM apps_v1 FINAL WHERE client_id = {client_id:UUID}`;
 /**
- * A change inserts the whole row again, copied inside the engine with the new value. The version is that of
- * the copied row and a little more, so that an operator's change at the same time, whose version is the
- * current time, replaces it.
+ * A change inserts the whole row again, copied inside the engine with the new value. The new version is
+ * slightly above the version of the copied row. So a simultaneous change by an operator replaces it, because
+ * that version is the current time.
  */
 const SET_FRAMEWORK = `
 INSERT INTO apps_v1 (id, team_id, name, framework, client_id, disabled, created_at, updated_at)
@@ -33,9 +33,9 @@ const FRAMEWORK_INTERVAL_MS = 600_000;
 /** Apps by client ID, cached for a few seconds; a missing app is never cached. */
 @Injectable()
 export class ClientApps {
-  /** Undefined: there is no app with this client ID. */
+  /** Undefined: no app has this client ID. */
   readonly lookup: CredentialLookup<ClientApp | undefined>;
-  /** IDs of apps whose framework was updated lately. */
+  /** IDs of recently updated apps. */
   private readonly updated = new LRUCache<number, true>({ max: 10_000, ttl: FRAMEWORK_INTERVAL_MS });
 
   constructor(
@@ -56,8 +56,8 @@ export class ClientApps {
   }
 
   /**
-   * The reason why the store's apps are not reliable; null if they are. A store without any app may be a new
-   * one, created in the wrong place.
+   * The reason why an unknown client ID proves nothing; null if it does. A store without any app may be a new
+   * store that was created in the wrong place.
    */
   async whyUncertain(): Promise<string | null> {
     if (this.monitor.hasDamaged('apps_v1')) return 'apps were lost to damage of the store';

@@ -13,7 +13,7 @@ export function findTokenIdentifier(token: string): string | undefined {
   return FORM.exec(token)?.[1];
 }
 
-/** The identifier in an argument of the command line, which may be a whole token by mistake. */
+/** The identifier in an argument of the command line, which may by mistake be a whole token. */
 export function describeTokenIdentifier(argument: string): string {
   if (/^[A-Za-z0-9]{8}$/.test(argument)) return argument;
   return BEGINNING.exec(argument)?.[1] ?? 'malformed';

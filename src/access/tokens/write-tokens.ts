@@ -20,7 +20,7 @@ WHERE t.identifier = {identifier:String}`;
 /** Write tokens, each with its app. */
 @Injectable()
 export class WriteTokens {
-  /** Undefined: there is no token with this identifier. */
+  /** Undefined: no token has this identifier. */
   readonly lookup: CredentialLookup<WriteTokenRow | undefined>;
 
   constructor(store: ClickHouse, { cacheTtlMs }: Config) {

@@ -14,7 +14,7 @@ export function onDisconnect(response: Response, callBack: (why: ClientDisconnec
   });
 }
 
-/** Added to the time limit of a query to get that of a request, which may have several queries. */
+/** Added to the time limit of a query for the time limit of a request, which may have several queries. */
 const SLACK_MS = 1_000;
 
 /**

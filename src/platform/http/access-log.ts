@@ -3,17 +3,17 @@ import type { Logger } from 'pino';
 import { RequestContext } from '../../telemetry/request-context.js';
 import type { Telemetry } from '../../telemetry/telemetry.js';
 
-/** What no route took: the paths are the clients', so their number has no bound. */
+/** The route of requests that match no route. Their paths would be an unbounded number of labels. */
 const UNMATCHED = 'unmatched';
 const CATCH_ALL = '{*path}';
 
 /**
- * Runs each request in a context, and writes one line about it: who asked what of which app, how it ended, in
- * milliseconds, and what it read of the store. No headers, no query, no bodies: keys and data stay out. A
- * request whose client disconnected before the response has `client_closed`. The same goes to the metrics and
- * the traces, where there are any.
+ * Runs each request in a context and logs one line for it: route, app, key, status, duration, rows and bytes
+ * read. Never headers, query or body, so keys and data stay out. If the client disconnects before the
+ * response, the status is `client_closed`. Reports the same to the metrics and the traces if they are
+ * configured.
  *
- * Not pino-http: it makes two child loggers a request for fields that this line does not have.
+ * Not pino-http: it makes two child loggers per request for fields that this line does not have.
  */
 export function accessLog(logger: Logger, { metrics, tracing }: Telemetry) {
   return (request: Request, response: Response, next: NextFunction) => {
@@ -50,7 +50,7 @@ export function accessLog(logger: Logger, { metrics, tracing }: Telemetry) {
         isClientClosed ? 'client_closed' : status,
         durationMs / 1000,
       );
-      // Only a read of the API has an account.
+      // Only a request to the read API has an account.
       if (logFields.app_id !== undefined)
         metrics?.countApp(logFields.app_id, request.account ? 'api' : 'collector');
       span?.end(

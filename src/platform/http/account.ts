@@ -22,7 +22,7 @@ export type OperationId = (typeof OPERATIONS)[number];
 export interface KeyScopes {
   /** Empty: all apps of the team. */
   readonly appIds: readonly number[];
-  /** `OperationId`s, or operations that another version has; empty: all. */
+  /** `OperationId`s, possibly of another version; empty: all. */
   readonly operations: readonly string[];
   /** Whether headers and bodies of requests are shown. */
   readonly hasBodies: boolean;

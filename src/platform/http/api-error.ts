@@ -1,6 +1,6 @@
 import { HttpException } from '@nestjs/common';
 
-/** A response other than 200: `{"detail": …}` with its headers (docs/contract.md#errors). */
+/** A response with another status than 200: `{"detail": …}` with its headers (docs/contract.md#errors). */
 export class ApiError extends HttpException {
   constructor(
     status: number,
@@ -12,14 +12,14 @@ export class ApiError extends HttpException {
 }
 
 const CHALLENGE = { 'WWW-Authenticate': 'APIKey' };
-/** The error code of RFC 6750, by which a program tells it from the other 403. */
+/** An error code of RFC 6750. It tells programs this 403 from the one about the plan. */
 const INSUFFICIENT_SCOPE = { 'WWW-Authenticate': 'APIKey error="insufficient_scope"' };
 
 export const badRequest = () => new ApiError(400, 'Bad Request');
 export const notAuthenticated = () => new ApiError(401, 'Not authenticated', CHALLENGE);
 export const invalidApiKey = () => new ApiError(401, 'Invalid API key', CHALLENGE);
 export const premiumRequired = () => new ApiError(403, 'API access requires the Premium plan');
-/** @param what an operation, or data of one, that the key's scopes leave out */
+/** @param what an operation or data that the key's scopes do not include */
 export const notInScope = (what: string) =>
   new ApiError(403, `This API key does not allow ${what}`, INSUFFICIENT_SCOPE);
 export const notFound = () => new ApiError(404, 'Not Found');
@@ -32,7 +32,10 @@ export const methodNotAllowed = (allow = 'GET, HEAD') =>
 export const rateLimitExceeded = (retryAfter: number) =>
   new ApiError(429, 'Rate limit exceeded', { 'Retry-After': String(retryAfter) });
 export const internalServerError = () => new ApiError(500, 'Internal Server Error');
-/** The store cannot be reached or is overloaded; a restart or a burst lasts at least a second. */
+/**
+ * The store cannot be reached or is overloaded. `Retry-After` is a second: a restart or a burst lasts at
+ * least that long.
+ */
 export const serviceUnavailable = () =>
   new ApiError(503, 'Service temporarily unavailable', { 'Retry-After': '1' });
 export const queryTimedOut = () => new ApiError(504, 'Query timed out');

@@ -13,7 +13,7 @@ const STATUS: Readonly<Record<string, string>> = {
 const LINGER_MS = 5_000;
 const REQUEST_ID = /(?:^|\n)x-request-id:[ \t]*([\x21-\x7e]+)[ \t]*\r?(?:\n|$)/i;
 
-/** Errors of Node's parser have the last packet. */
+/** Node's parser attaches the last packet to its errors. */
 interface ClientError extends NodeJS.ErrnoException {
   rawPacket?: Buffer;
 }
@@ -27,7 +27,7 @@ export function trackResponse({ socket }: IncomingMessage, response: ServerRespo
   lastResponses.set(socket, response);
 }
 
-/** Responds to input that cannot be parsed as HTTP, in the format of all other errors. */
+/** Responds to input that cannot be parsed as HTTP, in the common format of errors. */
 export function handleClientError(error: ClientError, socket: Duplex) {
   // Input after the first error is an error too; its response was already sent.
   if (socket.writableEnded) return;
@@ -44,7 +44,7 @@ export function handleClientError(error: ClientError, socket: Duplex) {
     });
     return;
   }
-  // The body of a request that already has its response.
+  // The error is in the body of a request that already has its response.
   if (before && !before.req.complete) close(socket);
   else
     writeErrorResponse(

@@ -46,7 +46,7 @@ export class ApiExceptionFilter implements ExceptionFilter {
     this.write(response.status(mapped.getStatus()), mapped);
   }
 
-  /** The error of the contract; an error of the store or of the code is logged. */
+  /** The contract's error for a thrown error. Errors of the store and bugs are logged. */
   mapError(error: unknown): HttpException {
     if (error instanceof ApiError) return error;
     if (error instanceof QueryTimedOut) return this.logAndMap(error, queryTimedOut());
@@ -85,7 +85,7 @@ function toProblem(error: HttpException): object {
   };
 }
 
-/** Errors of the framework as the contract words them. */
+/** Errors of the framework in the words of the contract. */
 function toApiError(error: HttpException): HttpException {
   const body = error.getResponse();
   if (typeof body === 'object' && 'detail' in body) return error;

@@ -5,7 +5,7 @@ import type { Application, Request } from 'express';
 import { Public } from './public.decorator.js';
 import { methodNotAllowed, notFound } from './api-error.js';
 
-/** The members of a layer of Express's router that are used here. */
+/** The used members of a layer of Express's router. */
 interface RouteLayer {
   route?: { methods: Record<string, boolean> };
   match(path: string): boolean;
@@ -36,7 +36,7 @@ export class FallbackController {
     return allowed.length > 0 ? methodNotAllowed(allowed.join(', ')) : notFound();
   }
 
-  /** The methods by which other routes serve the path; this controller's own serve every method. */
+  /** The methods for which other routes serve the path. This controller's own routes serve every method. */
   private findMethods(path: string): string[] {
     const { router } = this.host.httpAdapter.getInstance<Application>();
     const layers = (router.stack as unknown as RouteLayer[]).filter(

@@ -3,15 +3,13 @@ import type { Request } from 'express';
 import { findAcceptedType } from './accepted-type.js';
 import { FILE_FORMATS, type FileFormat, MEDIA_TYPES } from '../../shared/file-format.js';
 
-/** Bytes that are sent as they come. */
+/** Bytes that are sent as they arrive. */
 export interface FileStream {
-  /**
-   * Parts of one buffer follow each other. A buffer may be freed when a part of the next one was asked for.
-   */
+  /** Chunks are views of a buffer. A buffer may be reused once a chunk of the next one has been requested. */
   readonly chunks: AsyncIterable<Buffer>;
-  /** What is said behind the last chunk, to a client that takes trailers. */
+  /** Trailers after the last chunk, for clients that accept them. */
   readonly trailers: () => Readonly<Record<string, string>>;
-  /** Aborts when the file may take no longer; its connection then breaks off. */
+  /** Aborts when the file has taken too long; the connection then breaks off. */
   readonly signal?: AbortSignal | undefined;
 }
 

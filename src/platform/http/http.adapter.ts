@@ -13,18 +13,21 @@ import { startZstd } from './zstd.js';
 /** Connections per port; far below the usual limit of open files. */
 const MAX_CONNECTIONS = 5_000;
 const HEADERS_WITHIN_MS = 30_000;
-/** A compressed response has eleven for its end, five of them ours: Node.js 24 would warn of a leak. */
+/**
+ * A compressed response has eleven listeners for its end, five of them added here. Node.js 24 would warn of a
+ * leak.
+ */
 const MAX_RESPONSE_LISTENERS = 20;
 
 /**
- * Express on a server that accepts the longest URL of the contract (1,024 characters of path filter are 12
- * KiB when percent-encoded), keeps connections longer than usual load balancers (60 s), and responds to
- * malformed HTTP in our format.
+ * Express on a server that accepts the longest URL of the contract (a path filter of 1,024 characters has 12
+ * KiB when percent-encoded), keeps connections longer than usual load balancers do (60 s), and responds to
+ * malformed HTTP in the common format of errors.
  */
 export class HttpAdapter extends ExpressAdapter {
   readonly readers = new ResponseReaders();
 
-  /** @param requestTimeout within which a request must arrive, in milliseconds; 0: no limit */
+  /** @param requestTimeout time limit in milliseconds for the arrival of a request; 0: no limit */
   constructor(private readonly requestTimeout = HEADERS_WITHIN_MS) {
     const instance = express();
     // Set first, because Express creates its router on first use with the settings at that time.
@@ -49,11 +52,11 @@ export class HttpAdapter extends ExpressAdapter {
     if (!Buffer.isBuffer(body)) return super.reply(response, body, statusCode) as unknown;
     if (!response.req.fresh && response.req.method !== 'HEAD') this.readers.hold(response, body.length);
     if (statusCode !== undefined) response.status(statusCode);
-    // A 304 has no body; `send` makes it.
+    // A 304 has no body; `send` produces it.
     const zstd = response.req.fresh ? undefined : startZstd(response, body.length);
     if (!zstd) return response.send(body);
     if (response.req.method === 'HEAD') return response.end();
-    // What fails is the connection; the log line of the request has it.
+    // Only the connection can fail here, and the log line of the request reports that.
     return pipeline(Readable.from([body]), zstd, response, () => undefined);
   }
 
@@ -73,7 +76,7 @@ export class HttpAdapter extends ExpressAdapter {
     this.readers.watch(server);
     server.on('request', (_request, response) => response.setMaxListeners(MAX_RESPONSE_LISTENERS));
     server.on('request', trackResponse).on('clientError', handleClientError).on('connect', rejectConnect);
-    // An unknown `Expect` may be ignored; Node's own 417 would lack our headers.
+    // An unknown `Expect` may be ignored. Node's own 417 would lack the usual headers.
     server.on('checkExpectation', (request, response) => server.emit('request', request, response));
     this.httpServer = server;
   }

@@ -2,11 +2,11 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
 /**
- * Keeps a slot free on a server with `maxConnections`: when the last one is used, the connection that has
- * been idle for longest is closed. So unused connections cannot block others; nginx does the same.
+ * Keeps a slot free on a server with `maxConnections`: when the last slot is used, the connection that has
+ * been idle longest is closed. So unused connections cannot block others; nginx does the same.
  *
- * Once the server has stopped listening, a connection is closed after its response: Node closes only those
- * that are idle when the stop begins, and waits for the others until their clients close them.
+ * Once the server has stopped listening, each connection is closed after its response. Node only closes
+ * connections that are idle when the stop begins, and waits for the others until their clients close them.
  */
 export function manageIdleConnections(server: Server): void {
   /** Idle connections, longest idle first. */

@@ -3,17 +3,16 @@ import type { Request, Response } from 'express';
 import { parseRawQuery } from './raw-query.js';
 import { CODINGS, COMPRESSED_FROM_BYTES } from './zstd.js';
 
-/** What may not stand unescaped in the target of a link (RFC 3986), except for `%`, which escapes already. */
+/**
+ * Characters that a link's target may not contain unescaped (RFC 3986), except `%`, which already escapes.
+ */
 const UNSAFE = /[^\x21-\x7e]|["<>\\^`{|}]/g;
 
-/**
- * A 200 in JSON whose headers say more: where the next page is, and whether a copy of the client is still
- * valid.
- */
+/** A 200 in JSON. Its headers also say where the next page is and whether a client's copy is still valid. */
 export class JsonResponse {
   /**
    * @param body JSON text
-   * @param isSettled whether all that it describes lies in the past, so that it is likely to stay as it is
+   * @param isSettled whether all described data lies in the past, so that it is unlikely to change
    * @param nextToken the token of the next page, if there is one
    */
   constructor(
@@ -24,7 +23,7 @@ export class JsonResponse {
 }
 
 /**
- * Sets `Link` (docs/contract.md#link), and `ETag` with what belongs to it
+ * Sets `Link` (docs/contract.md#link), and `ETag` with its related headers
  * (docs/contract.md#conditional-requests).
  */
 export function setResponseHeaders(response: Response, { body, isSettled, nextToken }: JsonResponse): void {
@@ -35,7 +34,7 @@ export function setResponseHeaders(response: Response, { body, isSettled, nextTo
   response.vary('Accept-Encoding');
 }
 
-/** The reference consists of a query alone, so that it is right behind a proxy that changes the path. */
+/** A relative reference with a query alone stays valid behind a proxy that changes the path. */
 function nextPage(target: string, token: string): string {
   const query = parseRawQuery(target);
   query.delete('next_token');

@@ -37,9 +37,9 @@ export async function listen(server: Server, variable: string, port: number, hos
 }
 
 /**
- * Fails if `listen` would, so that nothing is loaded in vain.
+ * Fails if `listen` would fail, before anything else is loaded.
  *
- * @throws as `listen` does
+ * @throws the errors of `listen`
  */
 export async function requireFreePort(variable: string, port: number, host: string): Promise<void> {
   const server = createServer();
@@ -49,8 +49,8 @@ export async function requireFreePort(variable: string, port: number, host: stri
 }
 
 /**
- * The URL under which a client on this machine reaches a listener; a wildcard address is not one that it can
- * connect to.
+ * The URL under which a client on this machine reaches a listener; a client cannot connect to a wildcard
+ * address.
  */
 export function formatBaseUrl(host: string, port: number): string {
   const name = UNSPECIFIED.has(host) ? 'localhost' : host;

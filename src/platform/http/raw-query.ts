@@ -1,9 +1,9 @@
 import type { NextFunction, Request, Response } from 'express';
 
 /**
- * The query of a request target, read without the framework's parser: values by decoded name, each still
- * escaped as it was sent. The last value of a repeated name wins. Brackets and `__proto__` are ordinary
- * names. A name that cannot be decoded matches no parameter and is left out.
+ * The query of a request target by decoded name, parsed without the framework; each value is still escaped.
+ * The last value of a repeated name wins. Brackets and `__proto__` are ordinary names. A name that cannot be
+ * decoded matches no parameter and is left out.
  *
  * @param target the request target as it arrived, `request.originalUrl`
  */
@@ -18,8 +18,8 @@ export function parseRawQuery(target: string): Map<string, string> {
 }
 
 /**
- * The path parameters of a request target by name, each still escaped as it was sent. Undecoded, because
- * Express rejects a malformed value without naming the parameter.
+ * The path parameters of a request target by name; each value is still escaped, because Express rejects a
+ * malformed value without naming the parameter.
  *
  * @param pattern the path of the matched route, `/v1/apps/:app_id/endpoints`
  */
@@ -65,7 +65,7 @@ export function originForm(target: string): string {
   return rest === target || rest.startsWith('/') ? rest : `/${rest}`;
 }
 
-/** The URL with every path segment that cannot be decoded escaped once more. */
+/** The URL; each path segment that cannot be decoded is escaped once more. */
 export function escapeMalformed(url: string): string {
   const end = url.search(/[?#]/);
   const path = end < 0 ? url : url.slice(0, end);

@@ -3,7 +3,7 @@ import { raceAbort } from '../../shared/async/race-abort.js';
 import { ApiError } from './api-error.js';
 import { findTruncation } from './client-error.js';
 
-/** @param why what the body does beyond a limit */
+/** @param why how the body exceeds a limit */
 export const payloadTooLarge = (why?: string) =>
   new ApiError(413, `Payload too large${why === undefined ? '' : `: ${why}`}`, { Connection: 'close' });
 const requestTimeout = () => new ApiError(408, 'Request Timeout', { Connection: 'close' });
@@ -27,7 +27,10 @@ export function usesGzip({ headers }: IncomingMessage): boolean {
 const LEAST_BYTES_PER_SECOND = 10_000;
 const GRACE_MS = 5_000;
 const CHECK_MS = 1_000;
-/** So many chunks become one: a sender may send each byte as a chunk, which is kept in a hundred bytes. */
+/**
+ * Chunks are joined when there are this many: a sender may send each byte as a chunk, which takes a hundred
+ * bytes of memory.
+ */
 const JOINED_CHUNKS = 1_000;
 
 /**
@@ -62,8 +65,8 @@ export async function readBody(
 }
 
 /**
- * Rejects with what `keep` throws, or when the body stalls or breaks off: on a broken connection, or in
- * broken HTTP.
+ * Passes each chunk to `keep`. Rejects with the error that `keep` throws, or when the body stalls or breaks
+ * off: on a broken connection, or in broken HTTP.
  */
 function readTo(request: IncomingMessage, keep: (chunk: Buffer) => void): Promise<void> {
   const startedAt = performance.now();
@@ -89,7 +92,7 @@ function readTo(request: IncomingMessage, keep: (chunk: Buffer) => void): Promis
       const expected = ((now - startedAt - GRACE_MS) / 1_000) * LEAST_BYTES_PER_SECOND;
       if (received < expected || now - receivedAt > GRACE_MS) reject(requestTimeout());
     };
-    // What arrived while this process stood still is read after its timers, and before `setImmediate`.
+    // After a suspension of this process, pending input is read after its timers and before `setImmediate`.
     check = setInterval(() => setImmediate(rejectIfSlow), CHECK_MS);
     if (findTruncation(request)) breakOff();
   });
@@ -102,7 +105,7 @@ function readTo(request: IncomingMessage, keep: (chunk: Buffer) => void): Promis
  * The bytes of a body as they arrive. Only time in which the caller waits for them counts as the sender's.
  *
  * @param signal ends the body; its reason is thrown
- * @param onWaited called with the milliseconds of each wait for the sender, and the bytes that came
+ * @param onWaited called with the milliseconds of each wait for the sender, and the bytes that arrived
  * @throws ApiError 413 when there are more than `max`, 408 when they arrive too slowly, 400 when the body
  * breaks off
  */

@@ -7,22 +7,24 @@ import { FairShares, NoRoom } from '../../shared/fair-shares.js';
 import { rateLimitExceeded, serviceUnavailable } from './api-error.js';
 
 export interface ReaderLimits {
-  /** Bytes that a client must take in a second while it is waited for, on average of a minute. */
+  /** Average bytes in a minute that a client must take in each second of waiting for it. */
   readonly bytesPerSecond: number;
-  /** Bytes of all bodies that clients have not taken yet. */
+  /** Bytes of all bodies that clients have not read yet. */
   readonly maxUnreadBytes: number;
 }
 
 const LOOK_EVERY_MS = 1_000;
 const WINDOW_MS = 60_000;
-/** Above the buffers of all writers, so that a piece is asked for once the one before it is written. */
+/**
+ * Larger than the buffers of all writers, so that a piece is requested once the previous piece is written.
+ */
 const PIECE_BYTES = 128 * 1024;
-/** The buffers of the operating system take less. */
+/** Smaller bodies fit into the buffers of the operating system and are not counted. */
 const COUNTED_FROM_BYTES = 16 * 1024;
 
 /** How a client reads a response. */
 interface Reading {
-  /** Milliseconds for which it was waited for: in all, and in this window. */
+  /** Milliseconds of waiting for the client: in all, and in this window. */
   waitedMs: number;
   windowMs: number;
   /** Bytes that the connection had sent when the window began. */
@@ -30,8 +32,8 @@ interface Reading {
 }
 
 /**
- * Bounds what clients cost that do not read their responses, however a response is sent: a client that reads
- * too slowly loses its connection, and what it has not read yet counts against its team.
+ * Bounds what slow clients cost, for every kind of response: a client that reads too slowly loses its
+ * connection, and its unread bytes count against its team.
  */
 export class ResponseReaders {
   private readonly log = new Logger(ResponseReaders.name);
@@ -39,13 +41,13 @@ export class ResponseReaders {
   private bytesPerSecond = 0;
   private unread = new FairShares(Infinity);
 
-  /** Until then nothing is limited. */
+  /** Sets the limits; before this call nothing is limited. */
   limit({ bytesPerSecond, maxUnreadBytes }: ReaderLimits): void {
     this.bytesPerSecond = bytesPerSecond;
     this.unread = new FairShares(maxUnreadBytes);
   }
 
-  /** Bytes of the bodies that clients have not read yet. */
+  /** Bytes of all bodies that clients have not read yet. */
   get unreadBytes(): number {
     return this.unread.used;
   }
@@ -67,7 +69,7 @@ export class ResponseReaders {
   /**
    * Counts a body until its response is closed.
    *
-   * @throws ApiError 429 if the team has too much unread already, 503 if the others leave no room
+   * @throws ApiError 429 if the team already has too much unread, 503 if the other teams leave no room
    */
   hold(response: ServerResponse, bytes: number): void {
     if (bytes < COUNTED_FROM_BYTES) return;
@@ -92,7 +94,7 @@ export class ResponseReaders {
     for (const [response, reading] of this.readings) {
       const { socket } = response;
       const sent = socket ? socket.bytesWritten - socket.writableLength : 0;
-      // Silence while the next bytes are looked for is not the reader's.
+      // Time in which this service looks for the next bytes does not count as the reader's.
       if (response.writableLength === 0) reading.windowMs = 0;
       else if (reading.windowMs === 0) Object.assign(reading, { windowMs: LOOK_EVERY_MS, from: sent });
       else {
@@ -108,14 +110,14 @@ export class ResponseReaders {
 
   private cut(response: ServerResponse, why: string): void {
     this.log.warn(`the connection of a client was closed: ${why}`);
-    // A reset also frees what the operating system has not sent.
+    // A reset also frees the bytes that the operating system has not sent.
     const { socket } = response.req;
     if (socket instanceof Socket) socket.resetAndDestroy();
     response.destroy();
   }
 }
 
-/** Parts of one buffer; each larger than the buffers of writers, if the whole is. */
+/** Parts of one buffer. If the whole is larger than the buffers of writers, each part is. */
 export function* cutInPieces(whole: Buffer): Generator<Buffer> {
   let from = 0;
   for (; whole.length - from >= 2 * PIECE_BYTES; from += PIECE_BYTES)
@@ -124,8 +126,8 @@ export function* cutInPieces(whole: Buffer): Generator<Buffer> {
 }
 
 /**
- * Makes large bodies go to the connection as they are taken: how much of a single write was sent cannot be
- * known.
+ * Sends large bodies in pieces as the client takes them: of a single write, nobody can tell how much was
+ * sent.
  */
 function sendInPieces(response: ServerResponse): void {
   const end = response.end.bind(response) as (...args: unknown[]) => ServerResponse;
@@ -138,7 +140,7 @@ function sendInPieces(response: ServerResponse): void {
       : Buffer.from(chunk, encoding);
     if (!response.headersSent && !response.hasHeader('Transfer-Encoding'))
       response.setHeader('Content-Length', body.length);
-    // What fails is the connection.
+    // Only the connection can fail here.
     pipeline(Readable.from(cutInPieces(body)), response, () => undefined);
     return response;
   }) as typeof response.end;

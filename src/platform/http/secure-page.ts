@@ -1,9 +1,6 @@
 import helmet from 'helmet';
 
-/**
- * The headers of a page: of all that a browser may load and do, what these directives of its content security
- * policy allow.
- */
+/** The headers of a page. Its content security policy has these directives. */
 export function securePage(directives: Readonly<Record<string, string[]>>) {
   return helmet({
     contentSecurityPolicy: { useDefaults: false, directives },

@@ -10,17 +10,17 @@ import { startZstd } from './zstd.js';
 
 const log = new Logger('StreamedFile');
 
-/** Larger than the buffers of all writers, and than the pool that small buffers share. */
+/** Larger than the buffers of all writers, and larger than the pool that small buffers share. */
 const FREED_FROM_BYTES = 1024 * 1024;
 const { port1: closedPort } = new MessageChannel();
 closedPort.close();
 
 /**
- * Sends a file as it is made, as fast as its reader takes it, after the headers, which go out at once.
+ * Sends a file while it is made, as fast as its reader takes it. The headers go out at once.
  *
- * A file that cannot be completed breaks the connection off: its last chunk never comes, and no HTTP client
- * takes what came for a whole body. HTTP/1.0 knows no chunks; there the connection is reset, since its end
- * would be the body's.
+ * A file that cannot be completed breaks the connection off: its last chunk never arrives, so no HTTP client
+ * takes the body for complete. HTTP/1.0 has no chunks and takes the end of the connection for the end of the
+ * body, so there the connection is reset.
  */
 export async function sendStream(
   response: Response,
@@ -52,12 +52,12 @@ export async function sendStream(
       for await (const chunk of chunks) {
         if (sent && sent.buffer !== chunk.buffer) freeSent(sent);
         sent = chunk;
-        // The next chunk is asked for once this one is written, because its pieces are larger than the
-        // writer's buffer.
+        // The pieces are larger than the writer's buffer, so the next chunk is requested once this one is
+        // written.
         yield* cutInPieces(chunk);
       }
     } catch (error) {
-      // The pipeline would end the connection in good order.
+      // The pipeline would close the connection normally, as after a complete body.
       breakOff(request, response);
       throw error;
     }
@@ -66,16 +66,16 @@ export async function sendStream(
 }
 
 /**
- * Frees the memory that a chunk lies in. It is counted as external memory, and each 64 MB of that cost a
- * collection of all garbage, a third of the processor time of an export.
+ * Frees the memory of a chunk. It counts as external memory, and each 64 MB of that caused a full garbage
+ * collection, a third of the processor time of an export.
  */
 function freeSent({ buffer, length }: Buffer): void {
   if (length < FREED_FROM_BYTES) return;
-  // A closed port takes what is transferred to it, and drops it.
+  // A closed port takes over the transferred memory and drops it.
   closedPort.postMessage(null, [buffer as ArrayBuffer]);
 }
 
-/** The connection is gone, or the request was given up for that reason. */
+/** Whether the client closed the connection, or the request was aborted for that reason. */
 function isClosedByClient(error: unknown): boolean {
   const { code = '' } = error as { code?: string };
   return (

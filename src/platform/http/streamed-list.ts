@@ -2,9 +2,9 @@ import { Readable } from 'node:stream';
 import { StreamableFile } from '@nestjs/common';
 
 /**
- * The body `{"data":[…]}` of a list without pagination. A list that is longer than one read of the store is
- * streamed, so that memory does not depend on its length. An error before the first byte is handled as usual;
- * after that the connection is closed without the last chunk, so that clients detect the truncated list.
+ * The body `{"data":[…]}` of a list without pagination. A list longer than one read of the store is streamed,
+ * so that memory does not depend on its length. An error before the first byte is handled as usual; later the
+ * connection is closed without the last chunk, so that clients detect the truncated list.
  *
  * @param reads the items in their order, one array for each read of the store; the last one is shorter than
  * `readLength`

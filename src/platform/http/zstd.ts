@@ -9,12 +9,12 @@ const { createZstdCompress } = zlib as typeof zlib & { createZstdCompress?: () =
 export const COMPRESSED_FROM_BYTES = 1_024;
 /** The codings in which a body may be sent. */
 export const CODINGS = [...(createZstdCompress ? ['zstd'] : []), 'br', 'gzip', 'deflate'];
-/** They are compressed already. */
+/** These formats are compressed already. */
 const COMPRESSED: readonly (string | undefined)[] = [MEDIA_TYPES.arrow, MEDIA_TYPES.parquet];
 
 /**
- * A compressor for the body of a response whose client prefers Zstandard to Brotli and gzip, or likes them
- * equally; it says so in the headers. Undefined where another coding, or none, is to be used.
+ * A compressor for the body if the client prefers Zstandard to Brotli and gzip, or has no preference; sets
+ * the headers that name it. Undefined if another coding, or none, is to be used.
  *
  * @param bytes of the body, if known
  */

@@ -1,6 +1,6 @@
 /**
- * What the constraints of class-validator mean in the contract: the violation that a response names, and the
- * schema that the document shows; and the few constraints that class-validator does not have.
+ * Gives the constraints of class-validator their meaning in the contract: the violation in a response, and
+ * the schema in the document. Also has the few constraints that class-validator lacks.
  */
 import type { SchemaObject } from '@nestjs/swagger';
 import { IS_OPTIONAL, ValidateBy, getMetadataStorage } from 'class-validator';
@@ -24,8 +24,8 @@ import { listInvalidParts } from './json-list.js';
 import { validateText } from './text.js';
 
 /**
- * A text of at most so many Unicode code points, which class-validator counts differently, that the store can
- * hold.
+ * A text that the store can hold, of at most `maxLength` Unicode code points, which class-validator counts
+ * differently.
  */
 export const IsText = (maxLength: number) =>
   check('isText', (value) => typeof value === 'string' && !validateText(value, maxLength), maxLength);
@@ -34,7 +34,7 @@ export const IsText = (maxLength: number) =>
 export const IsTimestamp = () =>
   check('isTimestamp', (value) => typeof value === 'object' && value !== null && 'kind' in value);
 
-/** A value of a type that only its conversion checks. */
+/** A value whose type is only checked by its conversion. */
 export const IsConverted = () => check('isConverted', (value) => !isViolation(value));
 
 function check(name: string, validate: (value: unknown) => boolean, ...constraints: unknown[]) {
@@ -47,14 +47,11 @@ function check(name: string, validate: (value: unknown) => boolean, ...constrain
 
 interface Meaning {
   readonly schema: (...args: never[]) => SchemaObject;
-  /** The violation of a value; undefined if it has none. */
+  /** The violation of a value; undefined if the value is valid. */
   readonly violation: (value: never, ...args: never[]) => ConstraintViolation | undefined;
 }
 
-/**
- * By the names of class-validator; of several violations of a value, the first of these is the one that is
- * reported.
- */
+/** By the names of class-validator. If a value violates several, the first in this list is reported. */
 const MEANINGS: Readonly<Record<string, Meaning>> = {
   isString: { schema: () => ({ type: 'string' }), violation: () => notAString },
   isBoolean: { schema: () => ({ type: 'boolean' }), violation: () => notAJsonBoolean },
@@ -104,7 +101,7 @@ const PRECEDENCE = Object.keys(MEANINGS);
 interface Constraint {
   readonly name: string;
   readonly args: never[];
-  /** Whether it holds for each item of a list. */
+  /** Whether the constraint applies to each item of a list. */
   readonly each: boolean;
 }
 
@@ -130,7 +127,7 @@ export function isOptional(inputClass: object, property: string): boolean {
   return getConstraints(inputClass, property).some(({ name }) => name === IS_OPTIONAL);
 }
 
-/** The JSON Schema of a property, as its constraints say. */
+/** The JSON Schema of a property, from its constraints. */
 export function buildSchema(inputClass: object, property: string): SchemaObject {
   const schema: SchemaObject = {};
   for (const { name, args, each } of getConstraints(inputClass, property)) {
@@ -141,7 +138,7 @@ export function buildSchema(inputClass: object, property: string): SchemaObject 
   return schema;
 }
 
-/** Why a value is invalid. @param failed names of the constraints that it does not meet */
+/** Why a value is invalid. @param failed names of the violated constraints */
 export function findViolation(
   inputClass: object,
   property: string,

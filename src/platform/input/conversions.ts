@@ -1,7 +1,7 @@
 /**
- * Conversions of sent values by class-transformer, for what class-validator does not convert. A value that
- * cannot be converted stays as it was sent, for the constraints to reject, or becomes the violation if only
- * the conversion knows it.
+ * Conversions of sent values by class-transformer to types that class-validator does not convert. A value
+ * that cannot be converted stays as it was sent, and the constraints reject it. If only the conversion knows
+ * the violation, the value becomes the violation.
  */
 import { Transform } from 'class-transformer';
 import { isLosslessNumber } from 'lossless-json';
@@ -13,8 +13,8 @@ import { parseTimezone } from './timezone.js';
 import { parseUuid } from './uuid.js';
 
 /**
- * A sent value on its way through class-transformer: a decoded text of the URL, or a function, which
- * class-transformer leaves alone while it would copy an object of a class wrongly. The function returns the
+ * A sent value on its way through class-transformer: a decoded text of the URL, or a function, because
+ * class-transformer copies objects of a class wrongly but leaves functions alone. The function returns the
  * value of a member of the body, with a `LosslessNumber` for a number that JavaScript would write
  * differently, or the violation of a text that cannot be decoded.
  */
@@ -33,7 +33,7 @@ export const Convert = (convert: (value: unknown) => unknown) =>
 export const ToInteger = () =>
   convertSent((sent) => (typeof sent === 'string' ? parseInteger(sent) : clampInteger(sent?.())));
 
-/** A boolean; in the URL one of pydantic's words for it. */
+/** A boolean; in the URL a word that pydantic accepts. */
 export const ToBoolean = () =>
   convertSent((sent) =>
     typeof sent === 'string' ? (TEXTS_OF_BOOLEANS.get(sent.toLowerCase()) ?? notABoolean) : sent?.(),
@@ -52,11 +52,14 @@ export const ToTimezone = () => convertText(parseTimezone);
 /** A UUID, lower-case with hyphens (docs/contract.md#uuids). */
 export const ToUuid = () => convertText(parseUuid);
 
-/** An empty text is the same as an absent one (docs/contract.md#empty-values), or the violation. */
+/** Converts an empty text to an absent value (docs/contract.md#empty-values), or to the violation. */
 export const EmptyTo = (violation?: ConstraintViolation) =>
   convertText((text) => (text === '' ? violation : text));
 
-/** A number of JSON as an integer, clamped to ±(2^53 - 1); `1.0` is 1. What is no integer stays as it is. */
+/**
+ * A number of JSON as an integer, clamped to ±(2^53 - 1); `1.0` is 1. A value that is not an integer stays as
+ * it is.
+ */
 export function clampInteger(value: unknown): unknown {
   if (typeof value !== 'number' && !isLosslessNumber(value)) return value;
   const number = Number(String(value));

@@ -17,8 +17,8 @@ const FromRequest = createParamDecorator((_: unknown, context: ExecutionContext)
 });
 
 /**
- * Path and query parameters and members of a JSON body as one object of the parameter's class, whose fields
- * are declared with the decorators of `field-types.ts`. One object, because the framework validates separate
+ * Path and query parameters and members of a JSON body as one object of the parameter's class. Its fields are
+ * declared with the decorators of `parameters.ts`. It is one object, because the framework validates separate
  * ones separately and reports only the first issue.
  */
 export const Input = (): ParameterDecorator => FromRequest(InputPipe);

@@ -50,10 +50,10 @@ export class InputPipe implements PipeTransform<RawInput, Promise<object>> {
     const sent = parameters.map(
       (parameter) => [parameter.name, readSent(inputClass, parameter, raw)] as const,
     );
-    // What was not sent keeps the initial value of its property; what is not declared is dropped.
+    // Absent parameters keep the initial value of their property; undeclared ones are dropped.
     const present = sent.filter(([, value]) => value !== undefined);
     const input = plainToInstance(inputClass, Object.fromEntries(present));
-    // A parameter that no decorator converts.
+    // No decorator converts this parameter.
     for (const [name, value] of Object.entries(input))
       if (typeof value === 'function') input[name] = (value as () => unknown)();
     for (const { property, value, constraints = {} } of validateSync(input)) {

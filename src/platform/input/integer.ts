@@ -1,7 +1,8 @@
 import { type ConstraintViolation, integerTooLong, notAnInteger } from './issues.js';
 
 /**
- * Unicode White_Space, which is what pydantic trims: JavaScript's `\s` has U+FEFF as well, and lacks U+0085.
+ * Unicode White_Space, the characters that pydantic trims: JavaScript's `\s` has U+FEFF as well, and lacks
+ * U+0085.
  */
 const BLANKS = String.raw`[\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]*`;
 const SHAPE = new RegExp(String.raw`^${BLANKS}([+-]?)(\d+(?:_\d+)*)(?:\.0+)?${BLANKS}$`);
@@ -11,8 +12,8 @@ const MAX_DIGITS = 4300;
  * Reads an integer as pydantic's lax mode does (docs/contract.md#integers): `007` is 7, `1_000` is 1000,
  * `1.0` is 1.
  *
- * One too large to be exact as a number is clamped to ±(2^53 - 1): it is far above every ID and limit, so the
- * result is the same as for the exact value.
+ * An integer too large to be exact as a number is clamped to ±(2^53 - 1). This is far above every ID and
+ * limit, so the result is the same as for the exact value.
  */
 export function parseInteger(text: string): number | ConstraintViolation {
   const parts = SHAPE.exec(text);

@@ -38,7 +38,7 @@ export interface ValidationIssue {
   readonly ctx?: Readonly<Record<string, unknown>>;
 }
 
-/** The members are in FastAPI's order. */
+/** Its members are in FastAPI's order. */
 export function createIssue(
   place: Place,
   path: string | JsonPath,
@@ -49,7 +49,7 @@ export function createIssue(
   return { type, loc, msg, input, ...(ctx && { ctx }) };
 }
 
-/** It is not text: a stray percent sign, bytes that are not UTF-8, or a lone surrogate. */
+/** The value is not text: it has a stray percent sign, bytes that are not UTF-8, or a lone surrogate. */
 export const invalidUtf8 = new ConstraintViolation(
   'string_unicode',
   'Input should be a valid string, unable to parse raw data as a unicode string',
@@ -64,10 +64,10 @@ export const notABoolean = new ConstraintViolation(
   'bool_parsing',
   'Input should be a valid boolean, unable to interpret input',
 );
-/** Not a boolean in JSON. */
+/** The value is not a boolean in JSON. */
 export const notAJsonBoolean = new ConstraintViolation('bool_type', 'Input should be a valid boolean');
 
-/** More digits than pydantic reads. */
+/** The integer has more digits than pydantic reads. */
 export const integerTooLong = new ConstraintViolation(
   'int_parsing_size',
   'Unable to parse input string as an integer, exceeded maximum size',
@@ -108,7 +108,7 @@ export function notOneOf(values: readonly string[]): ConstraintViolation {
 /** A required member of the body is missing. */
 export const missing = new ConstraintViolation('missing', 'Field required');
 export const notAString = new ConstraintViolation('string_type', 'Input should be a valid string');
-/** Not an integer in JSON; for text see `notAnInteger`. */
+/** The value is not an integer in JSON; for text see `notAnInteger`. */
 export const notAJsonInteger = new ConstraintViolation('int_type', 'Input should be a valid integer');
 export const notAList = new ConstraintViolation('list_type', 'Input should be a valid list');
 export const notAnObject = new ConstraintViolation(
@@ -137,11 +137,11 @@ export const valueError = (why: string) =>
   new ConstraintViolation('value_error', `Value error, ${why}`, { error: {} });
 
 export const unknownTimezone = valueError('unknown timezone');
-/** Belongs at `start`. */
+/** The issue of `start`. */
 export const startNotBeforeEnd = valueError('start must be before end');
-/** The same of a body's window; belongs at `since`. */
+/** The issue of `since` in a body. */
 export const sinceNotBeforeUntil = valueError('since must be before until');
-/** A page token that this service did not sign, was changed, or belongs to another query. */
+/** The page token was not signed by this service, was changed, or belongs to another query. */
 export const invalidToken = valueError('invalid next_token');
-/** The store has no text with NUL, and the engine's text functions stop at one. */
+/** The store has no text with NUL, because the engine's text functions stop at it. */
 export const nullCharacter = valueError('null characters are not allowed');

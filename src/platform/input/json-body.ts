@@ -18,11 +18,11 @@ const POSITION = / at position (\d+)$/;
 
 export interface JsonBody {
   /**
-   * By name. A number that JavaScript would write differently, as `1.0` or one of 64 bits, is a
+   * By name. A number that JavaScript would write differently, such as `1.0` or a 64-bit integer, is a
    * `LosslessNumber`.
    */
   readonly members: ReadonlyMap<string, unknown>;
-  /** Why there are no members, if the body is not a JSON object. */
+  /** The reason if there are no members, because the body is not a JSON object. */
   readonly issue?: ValidationIssue;
 }
 
@@ -37,7 +37,7 @@ export async function readJsonBody(request: IncomingMessage): Promise<JsonBody> 
   return parseJsonBody(await readBody(request, MAX_BYTES, () => undefined));
 }
 
-/** The same of the bytes of a body. */
+/** Parses the bytes of a body as JSON. */
 export function parseJsonBody(bytes: Buffer): JsonBody {
   if (bytes.length === 0) return createInvalidBody([], null, missing);
   const text = decodeText(bytes);

@@ -8,12 +8,12 @@ interface ParameterOptions {
 }
 
 interface QueryParameterOptions extends ParameterOptions {
-  /** The older name, which is read if the current one is absent, and the older words for its values. */
+  /** The older name, which is read if the current name is absent, and the older words for its values. */
   readonly older?: { readonly name: string; readonly words: Readonly<Record<string, string>> };
 }
 
 interface BodyMemberOptions extends ParameterOptions {
-  /** What the constraints of the property do not say. */
+  /** The part of the schema that the constraints of the property do not give. */
   readonly schema?: SchemaObject;
 }
 
@@ -33,10 +33,10 @@ const collected = new Map<unknown, readonly Parameter[]>();
  */
 export const PathParameter = (options: ParameterOptions) => declare({ in: 'path', ...options });
 
-/** The same for a parameter of the query. Its default is the initial value of the property. */
+/** Declares a parameter of the query. Its default is the initial value of the property. */
 export const QueryParameter = (options: QueryParameterOptions) => declare({ in: 'query', ...options });
 
-/** The same for a member of the JSON body. Without `@IsOptional()` it is required. */
+/** Declares a member of the JSON body. Without `@IsOptional()` it is required. */
 export const BodyMember = (options: BodyMemberOptions) => declare({ in: 'body', ...options });
 
 function declare(parameter: Omit<Parameter, 'name'>): PropertyDecorator {
@@ -46,7 +46,7 @@ function declare(parameter: Omit<Parameter, 'name'>): PropertyDecorator {
   };
 }
 
-/** The parameters of an input class in the order of validation: by place, inherited before own. */
+/** The parameters of an input class in the order of validation: by place, and inherited parameters first. */
 export function getParameters(inputClass: object): readonly Parameter[] {
   const known = collected.get(inputClass);
   if (known) return known;

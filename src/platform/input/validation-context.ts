@@ -5,7 +5,8 @@ import { listInvalidParts } from './json-list.js';
 import { type Parameter, decodeFor, findSent } from './parameters.js';
 
 /**
- * The parameters of a request by name, each still escaped as it was sent; the members of its body as JSON.
+ * The sent values of a request: its parameters by name, each still escaped, and the members of its body as
+ * JSON.
  */
 export interface RawValues {
   readonly path: ReadonlyMap<string, string>;
@@ -13,7 +14,7 @@ export interface RawValues {
   readonly body: ReadonlyMap<string, unknown>;
 }
 
-/** An input class whose fields must also fit together. */
+/** An input class that also validates its fields together. */
 export interface CrossFieldValidated {
   /**
    * Called after the validation of each field; an invalid field is `undefined`. Issues that it adds are in
@@ -23,11 +24,11 @@ export interface CrossFieldValidated {
 }
 
 /**
- * A provider that checks inputs, also against what the application knows; it passes by those that do not
- * concern it.
+ * A provider that checks inputs, also against the application's data. It ignores inputs that it has no rules
+ * for.
  */
 export abstract class InputValidator {
-  /** Called after the input's own `validate`, for which the same holds. */
+  /** Called after the input's own `validate`, under the same rules. */
   abstract validate(input: object, context: ValidationContext): Promise<void>;
 }
 
@@ -73,7 +74,7 @@ export class ValidationContext<Input = Record<string, unknown>> {
     return { path: [name], input: raw === null ? null : (decodeFor(parameter.in, raw) ?? raw) };
   }
 
-  /** The members of the body, as they were sent. */
+  /** The members of the body as they were sent. */
   body(): object {
     return toPlainJson(Object.fromEntries(this.raw.body)) as object;
   }

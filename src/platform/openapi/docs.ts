@@ -55,7 +55,7 @@ export function serveDocs(app: NestExpressApplication, { publicPath }: Config) {
     jsonDocumentUrl: 'openapi.json',
     raw: ['json'],
     customSiteTitle: 'Request Analytics API',
-    // Hides Swagger's banner and the choice of a server, of which there is one.
+    // Hides Swagger's banner and the choice of a server, because there is only one server.
     customCss: '.swagger-ui .topbar, .swagger-ui .servers-title, .swagger-ui .servers { display: none }',
     swaggerOptions: {
       persistAuthorization: true,

@@ -50,7 +50,7 @@ function buildParameterSchema(inputClass: Type, { name, schema, examples }: Para
   };
 }
 
-/** What may be absent may be null as well. */
+/** An optional member may also be null. */
 function buildMemberSchema(inputClass: Type, member: Parameter) {
   const schema = buildParameterSchema(inputClass, member);
   if (!isOptional(inputClass, member.name)) return schema;

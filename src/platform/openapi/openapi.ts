@@ -39,7 +39,7 @@ const TAGS = [
 /**
  * The OpenAPI 3.1 document, made from the same decorators as the validation.
  *
- * @param publicPath the address of the server in it; its paths are the same below any
+ * @param publicPath the address of the server in the document; the paths do not depend on it
  */
 export function createDocument(app: INestApplication, publicPath = ''): OpenAPIObject {
   const { openapi, info, servers, tags, components, ...document } = SwaggerModule.createDocument(

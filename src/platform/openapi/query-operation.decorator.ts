@@ -7,7 +7,7 @@ import { type OperationOptions, documentOperation } from './read-operation.decor
 
 /** The route of a POST operation that reads. */
 export interface QueryRoute extends OperationOptions {
-  /** Behind the controller's path; of several, the document has the first. */
+  /** Path below the controller's. If there are several, the document has the first. */
   path?: string | string[];
   /** DTO of the path parameters and of the members of the body. */
   input: Type;

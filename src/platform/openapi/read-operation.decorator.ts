@@ -7,7 +7,7 @@ import { apiInput } from './input.js';
 /** Name of the security scheme in the document. */
 export const API_KEY_SCHEME = 'ApiKey';
 
-/** What each operation says of itself. */
+/** The documentation of one operation. */
 export interface OperationOptions {
   /** `operationId`: the method's name in generated clients. */
   id: OperationId;
@@ -28,7 +28,7 @@ export interface ReadRoute extends OperationOptions {
   response: Type;
 }
 
-/** The part of the documentation that GET and POST have in common. */
+/** The common part of the documentation of GET and POST. */
 export function documentOperation({ id, tag, summary, description }: OperationOptions): MethodDecorator {
   return applyDecorators(
     ApiTags(tag),

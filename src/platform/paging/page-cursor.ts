@@ -26,15 +26,15 @@ export interface WindowCursor {
 }
 
 /**
- * Whether no request of the future belongs to the window; the default end is now, so the next read has
- * another window.
+ * Whether no future request can belong to the window. The default end is now, so the next read has another
+ * window.
  */
 export function endsInPast({ now, requestedWindow, token }: WindowCursor): boolean {
   const [, end] = token ? token.window : requestedWindow;
   return end !== null && end <= now;
 }
 
-/** The window of all pages, the token's where one was sent, cut to the retention of this moment. */
+/** The window of all pages, cut to the current retention: the token's window if a token was sent. */
 export function resolveCursorWindow(
   { cursor, defaultSpanMs }: { readonly cursor: WindowCursor; readonly defaultSpanMs: number },
   retainedFrom: number,
@@ -51,8 +51,8 @@ export function resolveCursorWindow(
 }
 
 /**
- * The window that tokens carry: as it was sent, not cut to the retention, which moves, so that a page of a
- * fixed window is the same each time; a bound that was not sent as it was resolved.
+ * The window in tokens: the sent bounds, and the resolved ones in place of absent bounds. It is not cut to
+ * the retention, which moves, so that a page of a fixed window is always the same.
  */
 export function getTokenWindow(
   { requestedWindow: [start, end], token }: WindowCursor,
@@ -78,23 +78,23 @@ export abstract class PagedInput extends AppInput {
   abstract limit: number;
   abstract next_token?: string;
   abstract readonly fingerprint: InputFingerprint;
-  /** Where the read in pages stands: set by `CursorResolver`. */
+  /** The position in the pages; `CursorResolver` sets it. */
   abstract cursor?: TokenContent | WindowCursor | undefined;
 }
 
-/** A paged input with a window; what was sent, not yet resolved. */
+/** A paged input with a window, whose bounds are not resolved yet. */
 export abstract class WindowedInput extends PagedInput {
   abstract start?: Timestamp;
   abstract end?: Timestamp;
-  /** Of a start and an end without an offset; UTC where the input has none. */
+  /** Timezone of a start and an end without an offset; UTC if absent. */
   timezone?: string;
   /** Without a start, the window begins this long before now. */
   abstract readonly defaultSpanMs: number;
 }
 
 /**
- * Sets the cursor of inputs with pages. A token that is not of this very query is rejected
- * (docs/contract.md#page-token), and so is a window that does not start before its end.
+ * Sets the cursor of paged inputs. Rejects a token of another query (docs/contract.md#page-token) and a
+ * window that does not start before its end.
  */
 @Injectable()
 export class CursorResolver extends InputValidator {
@@ -114,8 +114,8 @@ export class CursorResolver extends InputValidator {
     const { teamId, scopes } = context.account;
     const { consumer } = scopes;
     const fingerprint = { ...input.fingerprint, teamId, appId: input.app_id, consumer };
-    // If another filter is invalid, the token cannot be compared with the query: the issue of that filter is
-    // enough.
+    // If another filter is invalid, the token cannot be compared with the query, and the issue of that filter
+    // is enough.
     if (content && (this.tokens.matches(content, fingerprint) || !context.isValid(...Object.keys(input))))
       return content;
     context.addIssue('next_token', invalidToken);
@@ -124,7 +124,7 @@ export class CursorResolver extends InputValidator {
 
   private async resolveWindow(input: WindowedInput, context: ValidationContext): Promise<WindowCursor> {
     const now = Date.now();
-    // An invalid timezone leaves nothing to resolve local times with.
+    // Local times cannot be resolved in an invalid timezone.
     const timezone = context.isValid('timezone') ? input.timezone : undefined;
     const [start, end] = [input.start, input.end].map((one) => one && resolveTimestamp(one, timezone));
     const requestedWindow = [start ?? null, end ?? null] as const;

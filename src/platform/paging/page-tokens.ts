@@ -4,7 +4,7 @@ import { ClickHouse } from '../../store/client/clickhouse.client.js';
 import { StoreUnavailable } from '../../store/client/clickhouse.errors.js';
 import { Config } from '../../config/config.js';
 
-/** The fingerprint of a query; a token is valid only for the same one. */
+/** The fingerprint of a query; a token is valid only for queries with the same fingerprint. */
 export interface QueryFingerprint {
   operation: 'consumers' | 'request-logs' | 'traffic';
   teamId: number;
@@ -18,7 +18,7 @@ export interface QueryFingerprint {
 /** The fingerprint of an input's query, without the team and the app. */
 export type InputFingerprint = Omit<QueryFingerprint, 'teamId' | 'appId' | 'consumer'>;
 
-/** What a token carries. Everything in it is signed; nothing in it is secret. */
+/** The content of a token. All of it is signed; nothing in it is secret. */
 export interface TokenContent {
   /**
    * The window with its defaults, milliseconds since the epoch: a default "now" does not slide between pages.
@@ -42,7 +42,7 @@ const SECRET = `SELECT value FROM secrets_v1 WHERE name = 'page_token' ORDER BY 
  * Signs and verifies `next_token`: opaque, URL-safe, signed, and bound to team, app, operation and filters
  * (docs/contract.md#page-token).
  *
- * All instances share one secret: `TOKEN_SECRET`, or the one that the store keeps.
+ * All instances share one secret: `TOKEN_SECRET`, or the secret in the store.
  */
 @Injectable()
 export class PageTokens implements OnModuleInit {

@@ -2,7 +2,7 @@ import type { Config } from '../../config/config.js';
 import { Telemetry } from '../../telemetry/telemetry.js';
 
 /**
- * The configured metrics and traces of a process. Only a process with one of them loads its code: commands
+ * The configured metrics and traces of a process. Their code is only loaded if they are configured; commands
  * have neither.
  *
  * @throws Error if the port of the metrics is not available

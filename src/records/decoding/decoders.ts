@@ -18,7 +18,8 @@ export class InvalidRecordError extends Error {
 }
 
 /**
- * Why parsing a line or a message failed, in one line that begins with `what` or with the invalid member.
+ * Explains in one line why parsing a line or a message failed. The line begins with `subject` or with the
+ * invalid member.
  *
  * @throws the error itself if it is a bug
  */
@@ -33,11 +34,11 @@ export function explainFailure(error: unknown, what: string): string {
 export interface Decoder<T> {
   /** The value as it is stored; undefined if it violates the rule. */
   readonly decode: (value: unknown) => T | undefined;
-  /** The rule that such a value violates, as text of an error message: `must be a string`. */
+  /** The rule that the value violates, as text of an error message: `must be a string`. */
   readonly ruleFor: (value: unknown) => string;
 }
 
-/** Decodes one value, or rejects it under the name given. */
+/** Decodes one value, or throws an error that names it. */
 export type StrictDecoder<T> = (value: unknown, name: string) => T;
 export type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -65,7 +66,7 @@ export class LenientReader {
     return decoded ?? null;
   }
 
-  /** The valid items of a list; none if the member is absent or not a list. */
+  /** The valid items of a list; empty if the member is absent or not a list. */
   readList<T>(value: unknown, name: string, decodeItem: (item: unknown) => T | undefined): T[] {
     if (isAbsent(value)) return [];
     if (!Array.isArray(value)) {
@@ -82,7 +83,7 @@ export class LenientReader {
   }
 }
 
-/** A decoder of one rule. */
+/** A decoder with one rule. */
 export function createDecoder<T>(rule: string, decode: (value: unknown) => T | undefined): Decoder<T> {
   return { decode, ruleFor: () => rule };
 }

@@ -48,7 +48,7 @@ export const traceIdDecoder = createTextDecoder('must be 32 hex digits', (text) 
 
 /**
  * The captured data of a request in the shape of Request Details; invalid parts are left out. Its times are
- * shifted by `shiftMs`, like the request's. A log record or a span without a required member is left out.
+ * shifted by `shiftMs`, like the request's. A log record or span without a required member is left out.
  */
 export function readCapture(source: JsonObject, shiftMs: number, reader: LenientReader): Capture {
   const { request_headers, response_headers, request_body_json, response_body_json } = source;
@@ -104,7 +104,7 @@ function readException(value: unknown, reader: LenientReader): CapturedException
 }
 
 /**
- * A captured log record; undefined if a member that it needs is invalid.
+ * A captured log record; undefined if a required member is invalid.
  *
  * @param decodeMicros the time of a record in microseconds since the Unix epoch
  */
@@ -130,7 +130,7 @@ export function readLog(
 }
 
 /**
- * A captured span; undefined if a member that it needs is invalid.
+ * A captured span; undefined if a required member is invalid.
  *
  * @param shiftNs added to its times
  */

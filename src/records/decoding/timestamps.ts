@@ -43,8 +43,8 @@ export function readTwoDigits(text: string, at: number): number {
 }
 
 /**
- * Milliseconds since the Unix epoch of a date and time in UTC, with months from 1; NaN for one before 1970 or
- * that does not exist.
+ * Milliseconds since the Unix epoch of a date and time in UTC, with months from 1; NaN before 1970 and for
+ * dates that do not exist.
  */
 export function toEpochMs(
   year: number,
@@ -56,7 +56,7 @@ export function toEpochMs(
 ): number {
   if (year < 1970 || hour > 23 || minute > 59 || second > 59) return NaN;
   const epochMs = Date.UTC(year, month - 1, day, hour, minute, second);
-  // The 31st of April is the 1st of May to `Date.UTC`, and a 13th month the next January.
+  // `Date.UTC` turns the 31st of April into the 1st of May, and a 13th month into the next January.
   const date = new Date(epochMs);
   return date.getUTCDate() === day && date.getUTCMonth() === month - 1 ? epochMs : NaN;
 }
@@ -72,7 +72,7 @@ export const timestampDecoder = createDecoder(
   (value) => (typeof value === 'string' ? (parseIngestTimestamp(value) ?? undefined) : undefined),
 );
 
-/** The same in whole microseconds. */
+/** A `timestampDecoder` in whole microseconds. */
 export const microsecondsDecoder = createDecoder(timestampDecoder.ruleFor(''), (value) => {
   const epochMs = timestampDecoder.decode(value);
   if (epochMs === undefined) return undefined;
@@ -80,7 +80,7 @@ export const microsecondsDecoder = createDecoder(timestampDecoder.ruleFor(''), (
   return epochMs * 1000 + Number(rest.padEnd(3, '0'));
 });
 
-/** Clocks of monitored apps run ahead a little; a time beyond that would outlive every retention. */
+/** Clocks of monitored apps run ahead a little; a later time would outlive every retention. */
 const MAX_AHEAD_MS = 24 * 3_600_000;
 
 /** Start of the retention in milliseconds since the Unix epoch, and its description. */

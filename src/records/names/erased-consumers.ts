@@ -1,26 +1,23 @@
 import type { ClickHouse } from '../../store/client/clickhouse.client.js';
 import { CachedLookup } from '../../shared/cached-lookup.js';
 
-/** Processes know of an erasure within this time. */
+/** Within this time each process notices an erasure. */
 const REMEMBERED_MS = 5_000;
-/** The same with time for a batch whose names were looked up just before. */
+/** The same time, and time for a batch whose names were looked up just before. */
 export const ERASURES_KNOWN_AFTER_MS = REMEMBERED_MS + 1_000;
 
-/** In SQL, the names of a consumer while it is erased and afterwards: its ID keeps the counts. */
+/** In SQL, the name of a consumer during and after its erasure. Its ID keeps the counts. */
 export const ERASING_NAME = "concat('erasing-', toString(id))";
 export const ERASED_NAME = "concat('erased-', toString(id))";
-/** In SQL, whether a row is that of an erased consumer. */
+/** In SQL, whether a row belongs to an erased consumer. */
 export const IS_ERASED = `(identifier = ${ERASING_NAME} OR identifier = ${ERASED_NAME})`;
 
 const LAST_ERASURE = `
 SELECT toString(max(updated_at)) AS erased_at FROM consumers_v1 WHERE app_id = {app_id:UInt32} AND ${IS_ERASED}`;
-/** The time if there was none. */
+/** Stands for the time if no consumer was erased. */
 const NEVER = '1970-01-01';
 
-/**
- * When a consumer of an app was last erased: names that a process remembers from before may not exist any
- * more.
- */
+/** When a consumer of an app was last erased. Cached names from before that time may not exist any more. */
 export class ErasedConsumers {
   private readonly cache = new CachedLookup<string>(REMEMBERED_MS);
   private readonly seen = new Map<number, string>();

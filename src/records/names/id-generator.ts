@@ -7,7 +7,7 @@ export type NameTableName = 'app_envs_v1' | 'endpoints_v1' | 'consumers_v1' | 'c
 /** IDs fit in a signed 32-bit integer, because public clients store them so (docs/contract.md#ids). */
 const MAX_ID = 2 ** 31 - 1;
 
-/** The highest ID that a table has, or had before rows were deleted; 0 if it never had one. */
+/** The highest ID of a table, including deleted rows; 0 if it never had rows. */
 export async function findHighestId(store: ClickHouse, table: string): Promise<number> {
   // The table's name comes from a fixed list, never from outside.
   const sql = `
@@ -19,7 +19,7 @@ SELECT greatest(
   return row?.id ?? 0;
 }
 
-/** The ID, unless the sequence has ended. */
+/** @throws RangeError if the sequence has ended */
 export function requireId(table: string, id: number): number {
   if (id > MAX_ID) throw new RangeError(`${table} has no IDs left`);
   return id;
@@ -31,7 +31,8 @@ export function requireId(table: string, id: number): number {
  */
 export class IdGenerator {
   /**
-   * Tables whose highest ID the coordinator has from this process: others may have written without it before.
+   * Tables whose highest ID this process has told the coordinator: earlier processes may have written without
+   * it.
    */
   private readonly initialised = new Set<NameTableName>();
 
@@ -41,7 +42,7 @@ export class IdGenerator {
   ) {}
 
   /**
-   * IDs for names of an app that have none in the store, in order.
+   * IDs for those names of an app that are not in the store, in order.
    *
    * @throws StoreUnavailable if the coordinator is unavailable; an ID is never guessed
    */

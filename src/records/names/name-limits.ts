@@ -10,7 +10,7 @@ const REMEMBERED_MS = 5_000;
 const LIMITS = `
 SELECT kind, max_names FROM app_limits_v1 FINAL WHERE app_id = {app_id:UInt32} AND max_names > 0`;
 
-/** The limits of each app: those of `app set-limits`, otherwise the configured ones. */
+/** The limits of each app: from `app set-limits`, otherwise from the configuration. */
 export class NameLimitsLookup {
   private readonly cache = new CachedLookup<NameLimits>(REMEMBERED_MS);
 

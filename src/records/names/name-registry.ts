@@ -24,7 +24,7 @@ export interface WithIds<R> {
 
 /** The names of a request's environment, endpoint and consumer. */
 export type DimensionNames = Pick<RequestRecord, 'env' | 'method' | 'path' | 'consumer' | 'timestamp'> & {
-  /** False: an existing endpoint is used, but none is created. */
+  /** False: an existing endpoint is used, but no endpoint is created. */
   registersPath?: boolean;
 };
 
@@ -44,7 +44,8 @@ interface BatchConsumer {
 interface BatchNames {
   envs: Map<string, NewName>;
   /**
-   * Endpoints of the records, and those that may be registered, with the first record that may register each.
+   * Endpoints of the records, and endpoints that may be registered, each with the first record that may
+   * register it.
    */
   endpoints: Set<string>;
   newEndpoints: Map<string, NewName & { index: number }>;
@@ -63,7 +64,7 @@ export class NameRegistry {
   private readonly endpoints: NameTable;
   private readonly groups: NameTable;
   private readonly consumers: NameTable<ConsumerRow>;
-  /** By app, the tail of its queue of work. */
+  /** The end of each app's queue of work. */
   private readonly tails = new Map<number, Promise<void>>();
 
   constructor(
@@ -106,7 +107,7 @@ export class NameRegistry {
   }
 
   /**
-   * The registry of a process, of which it has one for each store.
+   * The registry of a process; a process has one for each store.
    *
    * @param coordinator shared with the other writers of the store; left out if there are none
    * @param limits for apps without their own limits
@@ -152,7 +153,7 @@ export class NameRegistry {
       const { env, method, path, consumer } = record;
       const envRow = envs.get(env);
       const key = path === null ? '' : endpointKey(method, path);
-      // By the order of the records, not by batch: a later record registers no path for an earlier one.
+      // A path counts only for records after the record that registered it, even within a batch.
       const isRegistered = known.has(key) || (newEndpoints.get(key)?.index ?? Infinity) <= index;
       const endpointRow = isRegistered ? endpoints.get(key) : undefined;
       const consumerRow = consumer ? consumers.get(consumer.identifier) : undefined;

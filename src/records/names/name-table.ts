@@ -22,15 +22,15 @@ export interface NewName {
 
 interface NameTableSpec<Row> {
   table: NameTableName;
-  /** What identifies a name within its app, in SQL. */
+  /** The column that identifies a name within its app, in SQL. */
   key: string;
   /** Columns of `Row` except the ID, in SQL. */
   columns?: readonly string[];
-  /** The row of a registered name, as `lookup` would give it. */
+  /** The row of a newly registered name, as `lookup` would return it. */
   toRow: (id: number, name: NewName) => Row;
   /** The name under which all names beyond the limit are counted. */
   overflow: { key: string; members: NewName['members'] };
-  /** In SQL, whether a row is of an erased name: its ID is given to no other. */
+  /** In SQL, whether a row belongs to an erased name. No other name gets its ID. */
   isErased?: string;
   /** Number of cached names of all apps. */
   cached: number;
@@ -46,10 +46,10 @@ const FIRST_VERSION = { updated_at: '1970-01-01 00:00:00' };
  * bytes.
  */
 const LOOKUP_CHARACTERS = 24_000;
-/** Quotation marks and a comma beside each name. */
+/** Quotation marks and a comma around each name. */
 const PER_NAME = 3;
 
-/** One kind of names, of all apps. */
+/** One kind of names, for all apps. */
 export class NameTable<Row extends NameRow = NameRow> {
   private readonly cache: LRUCache<string, Row>;
   private readonly find: string;
@@ -77,7 +77,7 @@ SELECT uniqExact(id) AS names FROM ${table} WHERE app_id = {app_id:UInt32} AND $
         : `SELECT DISTINCT id FROM ${table} WHERE app_id = {app_id:UInt32} AND id IN {ids:Array(UInt32)} AND ${isErased}`;
   }
 
-  /** Forgets what it remembers of an app: names were erased in the store. */
+  /** Drops the cached names of an app, after names were erased in the store. */
   forget(appId: number): void {
     for (const key of this.cache.keys()) if (key.startsWith(`${appId}/`)) this.cache.delete(key);
   }
@@ -100,10 +100,10 @@ SELECT uniqExact(id) AS names FROM ${table} WHERE app_id = {app_id:UInt32} AND $
   }
 
   /**
-   * The rows of an app's names, by key. Missing names are registered, in order; those beyond the limit get
+   * The rows of an app's names, by key. Missing names are registered, in order; names beyond the limit get
    * the overflow name.
    *
-   * @param known result of a `lookup` of the names
+   * @param registered result of a `lookup` of the names
    */
   async findOrRegister(
     appId: number,
@@ -166,7 +166,7 @@ SELECT uniqExact(id) AS names FROM ${table} WHERE app_id = {app_id:UInt32} AND $
   }
 
   /**
-   * For an hour the coordinator gives an erased name its old ID; then another one is allocated, the same in
+   * For an hour the coordinator returns an erased name's old ID; then it allocates another one, the same in
    * all processes.
    */
   private async allocateIds(appId: number, keys: readonly string[]): Promise<number[]> {

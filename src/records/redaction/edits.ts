@@ -2,23 +2,21 @@ import { type Escapes, createLocator } from './escapes.js';
 import { MASK } from './mask.js';
 import { TextJoiner } from './text-tools.js';
 
-/**
- * The parts of a text that are masked. They are offsets alone: no text is made until all of them are known.
- */
+/** The parts of a text that are masked, as offsets: no text is made until all parts are known. */
 export class Edits {
   private starts: number[] = [];
   private ends: number[] = [];
   private lastStart = -1;
   private lastEnd = -1;
   private isSorted = true;
-  /** What replaces a part, by its beginning, where that is not the mask. */
+  /** The replacements other than the mask, by the beginning of their part. */
   private others: Map<number, string> | undefined;
 
   get isEmpty(): boolean {
     return this.starts.length === 0;
   }
 
-  /** Parts that overlap or touch become one. */
+  /** Adds a part. Parts that overlap or touch become one. */
   add(start: number, end: number, by = MASK): void {
     if (by !== MASK) (this.others ??= new Map()).set(start, by);
     if (start > this.lastEnd || start < this.lastStart) {
@@ -33,14 +31,14 @@ export class Edits {
     }
   }
 
-  /** Adds those of a part of this text. */
+  /** Adds the edits of a part of this text. */
   addAll(added: Edits, offset = 0): void {
     added.forEach((start, end, by) => {
       this.add(offset + start, offset + end, by);
     });
   }
 
-  /** Adds those of a part of this text whose escapes were decoded. */
+  /** Adds the edits of a part of this text that was decoded. */
   addDecoded(added: Edits, raw: string, offset: number, escapes: Escapes): void {
     if (added.isEmpty) return;
     const locate = createLocator(raw, escapes);
@@ -63,7 +61,7 @@ export class Edits {
     return joiner.join();
   }
 
-  /** In the order of the text. */
+  /** Visits the parts in the order of the text. */
   private forEach(visit: (start: number, end: number, by: string) => void): void {
     this.sort();
     for (const [index, start] of this.starts.entries())

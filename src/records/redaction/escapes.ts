@@ -2,9 +2,9 @@ import { TextJoiner } from './text-tools.js';
 
 const [PERCENT, PLUS] = ['%'.charCodeAt(0), '+'.charCodeAt(0)];
 const [BACKSLASH, AMPERSAND] = ['\\'.charCodeAt(0), '&'.charCodeAt(0)];
-/** Characters of full width, and the distance to those of ASCII. */
+/** The range of full-width characters, and their distance to ASCII. */
 const [FIRST_WIDE, LAST_WIDE, WIDE] = [0xff01, 0xff5e, 0xfee0];
-/** What a letter behind a backslash stands for; other characters stand for themselves. */
+/** The characters that letters after a backslash stand for; other characters stand for themselves. */
 const CONTROLS: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' };
 const ENTITIES: Readonly<Record<string, string>> = { quot: '"', apos: "'", lt: '<', gt: '>', amp: '&' };
 const URL_ESCAPE = /[%+]/g;
@@ -12,29 +12,29 @@ const HTML_ESCAPE = /[&\uFF01-\uFF5E]/g;
 const ENTITY = /&(?:(quot|apos|lt|gt|amp)|#(\d{2,3})|#x([\da-f]{2}));/iy;
 
 /**
- * What `+` in a URL becomes: a space of a form, or a plus of Base64. White space for patterns of `\s`, it
- * separates names and values; a value ends at white space of ASCII alone.
+ * Replaces `+` in a URL, which is a space of a form or a plus of Base64. Patterns with `\s` match it, so it
+ * separates names and values; but a value ends only at white space of ASCII.
  */
 export const FORM_SPACE = '\u2007';
 
-/** A way in which a text writes characters. Each escape stands for one UTF-16 unit. */
+/** A way of escaping characters in a text. Each escape stands for one UTF-16 unit. */
 export interface Escapes {
-  /** The offset from which on an escape may be; -1 if there is none. */
+  /** The first offset at or after `from` where an escape may be; -1 if there is none. */
   readonly find: (text: string, from: number) => number;
   /** Reads the escape at an offset: the unit, and 0x10000 times the length; 0 if there is none. */
   readonly read: (text: string, at: number) => number;
-  /** Writes a text in this way. */
+  /** Escapes a text. */
   readonly write: (text: string) => string;
 }
 
-/** Of a string of JSON, also of one that is cut off, or of code. */
+/** Escapes of a JSON string, also if it is cut off, and of strings in code. */
 export const JSON_ESCAPES: Escapes = {
   find: (text, from) => text.indexOf('\\', from),
   read: readBackslash,
   write: (text) => JSON.stringify(text).slice(1, -1),
 };
 
-/** Of a URL, in ASCII: names of credentials have no other letters. */
+/** Escapes of a URL in ASCII: names of credentials have no other letters. */
 export const URL_ESCAPES: Escapes = {
   find(text, from) {
     URL_ESCAPE.lastIndex = from;
@@ -45,7 +45,7 @@ export const URL_ESCAPES: Escapes = {
     if (text.charCodeAt(at) !== PERCENT) return 0;
     const byte = readHex(text, at + 1, 2);
     if (byte < 0x80) return byte < 0 ? 0 : toEscape(byte, 3);
-    // UTF-8 of a character of full width.
+    // Three bytes of UTF-8 make one full-width character.
     if (byte !== 0xef || text.charCodeAt(at + 3) !== PERCENT || text.charCodeAt(at + 6) !== PERCENT) return 0;
     const [second, third] = [readHex(text, at + 4, 2), readHex(text, at + 7, 2)];
     const unit = 0xf000 + (second & 0x3f) * 0x40 + (third & 0x3f);
@@ -54,7 +54,7 @@ export const URL_ESCAPES: Escapes = {
   write: encodeURIComponent,
 };
 
-/** Of HTML and XML, and letters of full width. */
+/** Escapes of HTML and XML, and full-width letters. */
 export const HTML_ESCAPES: Escapes = {
   find(text, from) {
     HTML_ESCAPE.lastIndex = from;
@@ -82,7 +82,9 @@ export function decode(text: string, escapes: Escapes): string {
   return joiner.join();
 }
 
-/** A function from offsets of the decoded text, which never become less, to those of the text. */
+/**
+ * A function that maps offsets of the decoded text to offsets of the text. Its arguments must not decrease.
+ */
 export function createLocator(text: string, escapes: Escapes): (offset: number) => number {
   let [at, decoded] = [0, 0];
   let next = findEscape(text, 0, escapes);
@@ -128,12 +130,12 @@ function isWide(code: number): boolean {
   return code >= FIRST_WIDE && code <= LAST_WIDE;
 }
 
-/** The number of so many hexadecimal digits; -1 if there are fewer. */
+/** The number of `digits` hexadecimal digits; -1 if there are fewer. */
 function readHex(text: string, at: number, digits: number): number {
   let value = 0;
   for (let place = at; place < at + digits; place++) {
     const code = text.charCodeAt(place);
-    // Letters differ by one bit from those in lower case.
+    // Upper and lower case differ in one bit.
     const digit = code <= 57 ? code - 48 : (code | 32) - 87;
     if (!(digit >= 0 && digit < 16) || (code > 57 && digit < 10)) return -1;
     value = value * 16 + digit;

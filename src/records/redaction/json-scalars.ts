@@ -9,11 +9,11 @@ const [OPENING_BRACE, CLOSING_BRACE] = ['{'.charCodeAt(0), '}'.charCodeAt(0)];
 const [COLON, COMMA] = [':'.charCodeAt(0), ','.charCodeAt(0)];
 /** White space between tokens (RFC 8259, section 2), also in a URL. */
 const [SPACE, URL_SPACE] = [' '.charCodeAt(0), FORM_SPACE.charCodeAt(0)];
-/** A number or a word, which may be cut off at the end of the text. */
+/** A number or a word, possibly cut off at the end of the text. */
 const BARE = /-?\d[\d.eE+-]*|true|false|null|(?:-|t(?:ru?)?|f(?:a(?:ls?)?)?|n(?:ul?)?)$/y;
 
 /**
- * Members of an object that is a pair, as HAR, forms and attributes of OTLP write them:
+ * The name member of an object that is a pair, as in HAR, forms and attributes of OTLP:
  * `{"name": "password", "value": "x"}`.
  */
 const PAIR_NAME = /^(?:name|key)$/i;
@@ -21,27 +21,28 @@ const PAIR_VALUE = /^value$/i;
 /** An option of a command line, whose value is the next item. */
 const OPTION = /^--?[\w-]{1,64}$/;
 /**
- * A list of names has such items; as the second item of a pair, it is a value within a list of pairs alone.
+ * The items of a list of names have this form. As the second item of a pair, such a word is a value only
+ * within a list of pairs.
  */
 const WORD = /^[a-z_-]{1,32}$/i;
 
-/** Objects and lists in each other that have a state of their own: each needs memory. */
+/** Depth of nested objects and lists that have their own state, which takes memory. */
 const MAX_DEPTH = 10_000;
 
 /**
- * Finds secrets among the scalars of a JSON text; each member and item has a state, made of the state that it
- * is in.
+ * Finds secrets among the scalars of a JSON text. Each member and item has a state, derived from the state of
+ * its object or list.
  */
 export interface ScalarVisitor<State> {
   /** The state of a member, by its name, or of an item, by its index. */
   enter(state: State, step: string | number): State;
-  /** Whether a string, with its quotes and escapes, may have secrets. */
+  /** Whether a string, with its quotes and escapes, may contain secrets. */
   mayHaveSecrets(raw: string, state: State): boolean;
   /** The secrets of a decoded string. */
   findInString(text: string, state: State): Edits;
   /** Whether a number, `true`, `false` or `null` is a secret. */
   isSecretBare(raw: string, state: State): boolean;
-  /** Whether the text is a name of which the value is a secret, where both are members or items of a pair. */
+  /** Whether the text names a secret, if the name and the value are members or items of a pair. */
   isPairName(text: string): boolean;
 }
 
@@ -51,19 +52,19 @@ interface Container<State> {
   /** The state of the current member or item. */
   inner: State;
   index: number;
-  /** What the current member is, if the object is a pair. */
+  /** The role of the current member, if the object is a pair. */
   pairMember: 'name' | 'value' | undefined;
-  /** The name of the pair, if its value is a secret; the same of an item and the next one. */
+  /** The name of the pair if its value is a secret; also an item that names the next item. */
   pairName: string | undefined;
-  /** A scalar that is the value of the pair and may come before the name. */
+  /** A scalar that may be the value of the pair and came before the name. */
   pairValue: Scalar<State> | undefined;
   /** The current item, if it is an option. */
   option: string | undefined;
-  /** Items behind names: secrets, if the list has as many of them as names. */
+  /** Items after names. They are secrets if there are as many as names. */
   readonly values: Scalar<State>[];
 }
 
-/** Of a string, what is within its quotes. */
+/** The value of a string starts and ends within its quotes. */
 interface Scalar<State> {
   readonly isString: boolean;
   readonly start: number;
@@ -71,20 +72,19 @@ interface Scalar<State> {
   readonly state: State;
 }
 
-/** The secrets of a JSON text and its end, or the offset at which it is none. */
+/** The secrets of a JSON text and its end, or the offset at which it is not JSON. */
 export type ScannedJson = { readonly found: Edits; readonly end: number } | { readonly failedAt: number };
 
 /**
- * Finds the secrets of a JSON text. One that ends too early is searched up to its end, one that begins too
- * late from its beginning, and several values may follow each other. A name may stand wherever a value may: a
- * line of an object has no braces, and a dictionary of Swift has brackets. Needs no stack, however deep the
- * text is.
+ * Finds the secrets of a JSON text. It tolerates truncated input at either end, several top-level values,
+ * members without braces (a line of an object) and members in brackets (a dictionary of Swift). It uses no
+ * recursion, however deep the text is.
  */
 export function scanJson<State>(text: string, root: State, visitor: ScalarVisitor<State>): ScannedJson {
   return new JsonScanner(text, root, visitor).scan(0, false);
 }
 
-/** The same for the one object or list that begins at an offset of a text. */
+/** Finds the secrets of the single object or list that begins at an offset of a text. */
 export function scanJsonAt<State>(
   text: string,
   at: number,
@@ -99,7 +99,7 @@ class JsonScanner<State> {
   private readonly outermost: Container<State>;
   private current: Container<State>;
   private readonly found = new Edits();
-  /** How many objects and lists are open within the deepest one that has a state of its own. */
+  /** Number of open objects and lists below the deepest one that has its own state. */
   private deeper = 0;
 
   constructor(
@@ -158,7 +158,7 @@ class JsonScanner<State> {
     const closed = this.containers.pop();
     this.current = this.containers.at(-1) ?? this.outermost;
     if (closed && closed.index % 2 === 1) this.findInPairs(closed.values, this.current.isArray);
-    // What follows is another value.
+    // The next value is another document.
     if (this.current === this.outermost) this.current.inner = this.root;
   }
 
@@ -167,7 +167,7 @@ class JsonScanner<State> {
       if (isInList || !WORD.test(this.text.slice(value.start, value.end))) this.findInScalar(value);
   }
 
-  /** @returns the offset behind the string */
+  /** @returns the offset after the string */
   private readString(at: number): number {
     const end = findClosingQuote(this.text, at);
     if (isName(this.text, end + 1)) this.enterMember(this.decode(at + 1, end));
@@ -184,7 +184,7 @@ class JsonScanner<State> {
       current.inner = visitor.enter(current.inner, current.pairName);
   }
 
-  /** @returns the offset behind the number or the word; undefined if it is neither */
+  /** @returns the offset after the number or the word; undefined if it is neither */
   private readBare(start: number): number | undefined {
     BARE.lastIndex = start;
     if (!BARE.test(this.text)) return undefined;
@@ -210,7 +210,7 @@ class JsonScanner<State> {
     if (value) this.findInScalar({ ...value, state: visitor.enter(value.state, name) });
   }
 
-  /** Every second item may be the value of the one before it, and the one behind an option is its value. */
+  /** Every second item may be the value of the item before it, and the item after an option is its value. */
   private readItem(item: Scalar<State>, text: string | undefined): void {
     const { current, visitor } = this;
     if (current.index % 2 === 1 && current.pairName !== undefined)
@@ -219,7 +219,7 @@ class JsonScanner<State> {
     current.option = text !== undefined && isOption(text) ? text : undefined;
   }
 
-  /** @returns the decoded text of a string that may have secrets */
+  /** @returns the decoded text of a string that may contain secrets */
   private findInScalar({ isString, start, end, state }: Scalar<State>): string | undefined {
     const { visitor, found } = this;
     const raw = this.text.slice(start, end);
@@ -258,7 +258,7 @@ function openContainer<State>(isArray: boolean, state: State, inner: State): Con
   };
 }
 
-/** Whether a colon follows: then the string before it is the name of a member. */
+/** Whether a colon follows. Then the string before it is the name of a member. */
 function isName(text: string, at: number): boolean {
   let next = at;
   while (isSpace(text.charCodeAt(next))) next++;

@@ -7,11 +7,11 @@ import { forEachMatch } from './text-tools.js';
 const TAG = /<(\/?)(?:[\w-]{1,64}:)?([\w.-]{1,64})(?![\w.:-])([^<>]*)>/g;
 const ATTRIBUTE = /([\w.:-]{1,64})\s{0,4}=\s{0,4}(?:"([^"]*)"|'([^']*)')/g;
 /**
- * What names the value beside it, and, as an attribute, the text of its element or, as an element, the next
- * one.
+ * Names of attributes and elements that hold a name. As an attribute it names the text of its element, as an
+ * element the next element.
  */
 const NAME = /^(?:name|key)$/i;
-/** Further attributes that name the value beside them. */
+/** Further attributes that name the value of another attribute. */
 const NAME_OF_VALUE = /^(?:name|key|id|type|property)$/i;
 const VALUE = /^(?:value|content)$/i;
 const CDATA = /^<!\[CDATA\[([^]*?)(?:\]\]>)?$/;
@@ -19,16 +19,13 @@ const CDATA = /^<!\[CDATA\[([^]*?)(?:\]\]>)?$/;
 interface Text {
   readonly start: number;
   readonly end: number;
-  /**
-   * How many more elements with the name of a secret it is in than the text before it; all of them are
-   * closed.
-   */
+  /** How many more open elements name a secret than at the text before; all of them are closed in the end. */
   depth: number;
 }
 
-/** Finds what is within an element, or in an attribute of one, that has the name of a secret (XML, HTML). */
+/** Finds the contents of elements and attributes whose name is the name of a secret (XML, HTML). */
 export class MarkupScanner {
-  /** Elements with the name of a secret that are not closed yet: how many texts are before them. */
+  /** Open elements with the name of a secret, each with the number of texts before it. */
   private readonly open = new Map<string, number>();
   private readonly texts: Text[] = [];
   private closed = 0;
@@ -87,7 +84,7 @@ export class MarkupScanner {
     this.found.add(from, from + value.length);
   }
 
-  /** @returns whether they name the text of the element */
+  /** @returns whether the attributes name the text of the element */
   private findInAttributes(attributes: string, at: number): boolean {
     if (!attributes.includes('=')) return false;
     let [name, namesText] = ['', false];

@@ -1,2 +1,2 @@
-/** Stands for a redacted value; client libraries write the same, and the dashboard shows it as masked. */
+/** Replaces a redacted value. Client libraries write the same text, and the dashboard shows it as masked. */
 export const MASK = '******';

@@ -5,15 +5,15 @@ import { MASK } from './mask.js';
 import { type SecretNames, isCount } from './secret-names.js';
 import { findAround } from './text-tools.js';
 
-/** Part of names that are no names of secrets elsewhere, in any case. */
+/** Parts of names that elsewhere do not name secrets, in any case. */
 export const OPTION_HINTS = ['-u(?![a-z])', '--(?:proxy-)?user(?![a-z-])', 'code(?=[=%])'];
 
-/** Names that make the value beside them a secret. */
+/** Names whose values are secrets. */
 export interface TextNames {
-  /** Part of every one of the names; global. */
+  /** Matches a part of every name; global. */
   readonly hint: RegExp;
   readonly names: SecretNames;
-  /** Of parameters of URLs and forms. */
+  /** Names of parameters in URLs and forms. */
   readonly parameters: SecretNames;
 }
 
@@ -28,19 +28,19 @@ export interface Part {
   readonly end: number;
 }
 
-/** Where a value begins and ends, and where the text goes on; quotes are no part of it. */
+/** Where a value begins and ends, without its quotes, and where the search continues. */
 interface Value {
   readonly start: number;
   readonly end: number;
   readonly next: number;
 }
 
-/** The beginning of an object or a list: `x["a"]` is none. */
+/** The beginning of an object or a list; `x["a"]` is neither. */
 const JSON_PART = new RegExp(String.raw`(?:\{|(?<![\w)\]])\[)\s*["{[]`, 'g');
 
 /*
- * Every pattern takes time linear in the text: it begins at one offset, or where nothing before it could be
- * part of it, and what it repeats is bounded or ends at the first other character.
+ * Every pattern takes time linear in the text: it starts at one offset, or where no earlier character could
+ * be part of it; and its repetitions are bounded or end at the first other character.
  */
 
 const NAME_CHARACTERS = /[\w.[\]-]*/y;
@@ -48,40 +48,40 @@ const IS_NAME_CHARACTER = Array.from({ length: 128 }, (_, code) =>
   /[\w.[\]-]/.test(String.fromCharCode(code)),
 );
 const MAX_NAME = 256;
-/** A quote, which JSON in strings of JSON writes with backslashes. */
+/** A quote; JSON inside strings of JSON writes it with backslashes. */
 const QUOTE = String.raw`\\{0,8}["']`;
-/** What separates a name from its value: `=`, `=>`, `:=`, or a colon that is no part of `::` or `://`. */
+/** Separates a name from its value: `=`, `=>`, `:=`, or a colon outside of `::` and `://`. */
 const SEPARATOR = String.raw`[ \t${FORM_SPACE}]{0,4}(?:=>?(?!=)|:=?(?![:/=]))[ \t${FORM_SPACE}]{0,4}`;
-/** Also behind a quote as in JSON, or a quote and a bracket: `env["token"] = …`. */
+/** The name may be in quotes as in JSON, or in quotes and a bracket: `env["token"] = …`. */
 const ASSIGNMENT = new RegExp(String.raw`(${QUOTE}(?:\]|\)(?=:))?)?(${SEPARATOR})`, 'y');
-/** Between the two texts of a pair, or an option and its value in a list of arguments. */
+/** Separates the two texts of a pair, or an option and its value in a list of arguments. */
 const COMMA = new RegExp(String.raw`${QUOTE}\s{0,4},\s{0,4}(?=${QUOTE})`, 'y');
 const PAIR_BEGINNING = new RegExp(String.raw`(?<=[[(]${QUOTE})`, 'y');
 const PAIR_END = /\s{0,4}[\])]/y;
-/** Between an option and its value in a command line. */
+/** Separates an option and its value in a command line. */
 const SPACE = new RegExp(String.raw`[ \t+${FORM_SPACE}]{1,4}(?=[^\s|&;<>-])`, 'y');
-/** An option with the name and the password of a user; numbers are IDs. */
+/** An option with the name and the password of a user; plain numbers are IDs. */
 const USER_OPTION = /^(?:-u|--(?:proxy-)?user)$/i;
 const USER = /^[^\s:]{1,128}:(?!\d*$)/;
 /**
- * An authorization code (RFC 6749, section 4.1.2), by its length and the URL or form that it is in: one with
- * a state, or on a path that receives it.
+ * An authorization code (RFC 6749, section 4.1.2) is recognized by its length and by its URL or form, which
+ * has a state or a path that receives codes.
  */
 const CODE = /^code$/i;
 const MIN_CODE = 10;
 const RECEIVES_CODE =
   /(?:^|[?&#;])(?:state=|grant_type=authorization_code)|(?:callback|oauth|oidc|sso|log-?in|sign-?in)[\w./-]{0,64}[?#]/i;
 const URL_ENDS = new Set(' \t\r\n"\'<>');
-/** A word of the text, behind the name of an option. */
+/** An ordinary word after the name of an option. */
 const SHORT_WORD = /^[a-z]{1,4}$/;
 /** An item of a list of names. */
 const WORD = /^[a-z_-]{1,32}$/i;
 
-/** Also behind what makes a value of a text: `Some("…")`, `b'…'`. */
+/** Also after a constructor or prefix of a string: `Some("…")`, `b'…'`. */
 const OPENING_QUOTE = /(?:(?:[\w.:]{1,64}\(){1,2}|[bru]{1,2}(?=["']))?(\\{0,8})(["'])/iy;
 const LINE = /[^\r\n]*/y;
 const HEADER = /(?:authorization|cookie)$/i;
-/** Three words of prose behind the name of a header: no scheme with its token has such a form. */
+/** Three words of prose after the name of a header. No scheme with its token has this form. */
 const PROSE =
   /(?!(?:[Bb]asic|[Bb]earer|[Dd]igest|[Tt]oken|[Aa]pi-?[Kk]ey|[Kk]ey)\b)(?:(?:[A-Z]?[a-z]{1,19}|\d{1,9})[,.]?[ \t]+){2}(?:[a-z]{1,19}|\d{1,9})\b/y;
 const VALUES = {
@@ -94,17 +94,17 @@ const VALUES = {
 };
 /** A scheme before its token. */
 const SCHEME = /[[({]{0,2}[\w-]{1,64}[ \t]{1,4}/y;
-/** A token or a cookie, up to a comma or a semicolon and the space behind it. */
+/** A token or a cookie, up to a comma or a semicolon and the space after it. */
 const ITEM = /[^\s"&]*/y;
-/** A value that says that there is none, also with the punctuation of a sentence or a call behind it. */
+/** A value that means "none", possibly followed by the punctuation of a sentence or a call. */
 const NO_VALUE = /^(?:null|undefined|None|nil|true|false)?[,;)\]}]{0,16}$/;
 
-/** Whether a value is none, or is masked, which leaves what stands behind it. */
+/** Whether the text is not a value, or is masked already; a mask keeps the text after it. */
 export function isNoValue(value: string): boolean {
   return value.startsWith(MASK) || NO_VALUE.test(value);
 }
 
-/** Whether a value beside the name of a secret is one. */
+/** Whether a value next to the name of a secret is a secret. */
 export function isSecretValue(name: string, value: string): boolean {
   if (isNoValue(value) || isCount(name, value)) return false;
   if (USER_OPTION.test(name)) return USER.test(value);
@@ -117,21 +117,21 @@ export function isUserOption(name: string): boolean {
 }
 
 /**
- * Finds values that stand beside a name, wherever they are in a text: parameters, members, headers, options
- * of commands. JSON is left to a function of its own.
+ * Finds named values anywhere in a text: parameters, members, headers, options of commands. `scanPart` scans
+ * JSON within it.
  */
 export class NamedValues {
   private readonly rest: Part[] = [];
   private restStart = 0;
-  /** Where the next JSON may begin. */
+  /** Offset where the next JSON may begin. */
   private part = Infinity;
-  /** The last URL or form that was looked at. */
+  /** The last URL or form that was checked. */
   private url = { end: 0, receivesCode: false };
 
   /**
-   * @param found gets the values
-   * @param isUrl whether the text is one URL, which may have spaces
-   * @param scanPart scans JSON at an offset, which may be the value beside a name
+   * @param found receives the values
+   * @param isUrl whether the text is a single URL, which may have spaces
+   * @param scanPart scans JSON at an offset; `name` is set if the JSON is its value
    */
   constructor(
     private readonly text: string,
@@ -176,12 +176,12 @@ export class NamedValues {
     return JSON_PART.exec(this.text)?.index ?? Infinity;
   }
 
-  /** @returns the end of the JSON; undefined if it is none */
+  /** @returns the end of the JSON; undefined if it is not JSON */
   private readPart(name?: string): number | undefined {
     const { part } = this;
     const scanned = this.scanPart?.(part, name) ?? { failedAt: part };
     if ('failedAt' in scanned) {
-      // What was scanned in vain once is not scanned again.
+      // JSON that failed to parse is not scanned again.
       this.part = this.findPart(Math.max(scanned.failedAt, part + 1));
       return undefined;
     }
@@ -191,13 +191,13 @@ export class NamedValues {
     return scanned.end;
   }
 
-  /** @returns where the text goes on */
+  /** @returns the offset where the search continues */
   private readName(name: Name): number {
     const value = this.findAssigned(name) ?? this.findBehindOption(name) ?? this.findInPair(name);
     if (!value) return name.end;
     const { start, end, next } = value;
     const found = this.text.slice(start, end);
-    // Other names may stand behind a mask.
+    // Further names may follow a mask.
     if (found.startsWith(MASK)) return start + MASK.length;
     if (isSecretValue(name.text, found)) this.found.add(start, end);
     return Math.max(next, name.end);
@@ -237,7 +237,7 @@ export class NamedValues {
     return this.url.receivesCode;
   }
 
-  /** `--token x`, also as items of a list. */
+  /** Finds the value of an option: `--token x`, also as items of a list. */
   private findBehindOption(name: Name): Value | undefined {
     const { text, which } = this;
     if (text[name.start] !== '-' || !(which.names.has(name.text) || isUserOption(name.text)))
@@ -248,7 +248,9 @@ export class NamedValues {
     return SHORT_WORD.test(text.slice(value.start, value.end)) ? undefined : value;
   }
 
-  /** `("token", "x")`: a tuple, or a list of two items in a text that is no JSON. */
+  /**
+   * Finds the value of a pair, `("token", "x")`: a tuple, or a list of two items in a text that is not JSON.
+   */
   private findInPair(name: Name): Value | undefined {
     const { text, which } = this;
     const start = skip(text, name.end, COMMA);
@@ -265,7 +267,7 @@ export class NamedValues {
   }
 }
 
-/** The offset behind what matches at an offset. */
+/** The offset after the match at an offset. */
 function skip(text: string, at: number, pattern: RegExp): number | undefined {
   pattern.lastIndex = at;
   return pattern.test(text) ? pattern.lastIndex : undefined;
@@ -285,7 +287,10 @@ function findQuoted(text: string, start: number): Value | undefined {
   return { start: first, end, next: end + backslashes.length + quote.length };
 }
 
-/** The same for headers whose values have spaces: behind a colon the rest of the line, unless it is prose. */
+/**
+ * Finds the value of a header that may contain spaces: after a colon it is the rest of the line, unless that
+ * is prose.
+ */
 function findHeaderValue(
   text: string,
   start: number,
@@ -296,18 +301,18 @@ function findHeaderValue(
   if (isColon && skip(text, start, PROSE) !== undefined) return { start, end: start, next: start };
   const quoted = findQuoted(text, start);
   if (quoted) return quoted;
-  // No longer than what is found in the end, which may be short: else the same text would be read again and
-  // again.
+  // It must not be longer than the final value, which may be short: otherwise the same text would be read
+  // again and again.
   const word = matchValue(text, start, isColon ? VALUES.afterColon : ITEM);
   if (isNoValue(text.slice(start, word.end))) return word;
   if (isColon) return matchValue(text, start, isQuoted ? VALUES.quotedHeader : VALUES.header);
   return findItems(text, start, /cookie$/i.test(name) ? start : (skip(text, start, SCHEME) ?? start));
 }
 
-/** Items from an offset on, as long as a comma or a semicolon and a space are behind them. */
+/** Consecutive items from an offset on, separated by a comma or a semicolon and a space. */
 function findItems(text: string, start: number, from: number): Value {
   let end = skip(text, from, ITEM) ?? from;
-  // One pattern for all items would need a place on the stack for each character.
+  // A single pattern for all items would need stack space for each character.
   while (/[,;]/.test(text.charAt(end - 1)) && /[ \t]/.test(text.charAt(end)))
     end = skip(text, end + 1, ITEM) ?? end;
   return { start, end, next: end };
@@ -319,8 +324,8 @@ function matchValue(text: string, start: number, pattern: RegExp): Value {
 }
 
 /**
- * The offset of the quote that closes one behind so many backslashes, with the backslashes; the end of the
- * line if there is none.
+ * The offset of the quote that closes a quote with the same backslashes, including them; the end of the line
+ * if there is none.
  */
 function findSameQuote(text: string, from: number, backslashes: string, quote: string): number {
   for (let at = text.indexOf(quote, from); at !== -1; at = text.indexOf(quote, at + 1)) {
@@ -329,7 +334,7 @@ function findSameQuote(text: string, from: number, backslashes: string, quote: s
     const isClosing = backslashes === '' ? before % 2 === 0 : before <= backslashes.length;
     if (isClosing) return at - (backslashes === '' ? 0 : before);
   }
-  // An apostrophe opens nothing, and a text that is cut off ends within a line, unless it is a key of several
+  // An apostrophe opens no string. A text that is cut off ends within its line, unless it is a key of several
   // lines.
   return text.startsWith('-----BEGIN', from) ? text.length : (skip(text, from, LINE) ?? from);
 }

@@ -11,42 +11,40 @@ import { FORM_HINTS, TEXT_HINTS, findForms, findInStructures, isCard } from './s
 import { findAround } from './text-tools.js';
 
 const NO_PATHS: ReadonlySet<JsonPathStep> = new Set();
-/** Letters that JSON or a URL wrote as escapes, or of full width: hints would not be found in them. */
+/** Hints would not match letters that are escaped by JSON or a URL, or are of full width. */
 const ESCAPE_HINTS = ['\\\\u(?:00[2-7]|ff[0-5])', '%(?:25|[4-7][\\da-f]|ef%b)', '[\uFF01-\uFF5E]'];
-/** Escapes within a text, of HTML and of strings of code. */
+/** Escapes of HTML and of strings of code within a text. */
 const HTML_ESCAPE = /&(?:amp|quot|apos|lt|#x?\d\d);|[\uFF01-\uFF5E]/i;
 const CODE_ESCAPE = /\\(?:["'/]|u[\da-f]{4}|x[\da-f]{2}|r\\{1,8}n)/i;
-/**
- * Between parts of a text each of which was encoded for a URL as a whole; in the logs of servers, URLs may
- * have spaces.
- */
+/** Separates parts of a text that were each encoded as a URL; URLs in the logs of servers may have spaces. */
 const ENCODED_ENDS = new Set(' \t\r\n"<>&#');
 const ENCODED_ENDS_IN_URL = new Set('&#');
 const JSON_BEGINNING = /^\s*[{["]/;
-/** Headers and attributes whose value is one URL, which may have spaces in the logs of servers. */
+/** Headers and attributes whose value is a single URL, which may have spaces in the logs of servers. */
 const URL_HEADER = /^(?:referr?er|(?:content-)?location)$/i;
 const URL_ATTRIBUTE = /^(?:url\.(?:full|original|query)|http\.(?:url|target))$/i;
 /**
- * `http.request.header.x-auth-key`: other attributes that end with `key` are of caches, messages and flags.
+ * `http.request.header.x-auth-key`. Other attributes that end with `key` belong to caches, messages and
+ * flags.
  */
 const HEADER_ATTRIBUTE = /\.(?:header|metadata)\./;
-/** Escapes within escapes, and JSON within strings of JSON. */
+/** Largest number of escapes within escapes, and of JSON within strings of JSON. */
 const MAX_NESTED = 8;
 
-/** How a text lies in the one that was sent. */
+/** The position of a text within the text that was sent. */
 interface Layer {
-  /** How many escapes or strings of JSON it was decoded from. */
+  /** Number of escapes or strings of JSON that were decoded around it. */
   readonly depth: number;
   /**
-   * Whether escapes of URLs are decoded: once in each text, before others, or the ways to decode a text would
-   * multiply.
+   * Whether escapes of URLs are decoded: once in each text, before other escapes. Otherwise the ways to
+   * decode a text would multiply.
    */
   readonly decodesUrls: boolean;
 }
 
 const OUTERMOST: Layer = { depth: 0, decodesUrls: true };
 
-/** Where a scalar of a body is: below a name or a path that is redacted, or at a place in paths. */
+/** The place of a scalar in a body: below a redacted name or path, or at a step of paths. */
 interface BodyState {
   readonly isSecret: boolean;
   /** The name that makes it a secret; empty if a path does. */
@@ -54,7 +52,7 @@ interface BodyState {
   readonly paths: ReadonlySet<JsonPathStep>;
 }
 
-/** Where a scalar of captured data is. */
+/** The place of a scalar in captured data. */
 type CaptureState =
   | { readonly kind: 'root' | 'headers' | 'body' | 'text' | 'url' | 'own' }
   | { readonly kind: 'pair'; name: string; isValue: boolean }
@@ -72,14 +70,14 @@ const ATTRIBUTES: CaptureState = { kind: 'attributes', state: PLAIN };
 const NONE = new Edits();
 
 /**
- * Replaces secrets by a mask, before anything is stored: every way in passes its records through it. Every
- * other character stays. A text that was redacted once stays unchanged when it is redacted again.
+ * Replaces secrets by a mask before anything is stored; records of all sources pass through it. Every other
+ * character stays. Redacting a redacted text changes nothing.
  *
- * A value is a secret by its name (of a header, a parameter, a member, an attribute, an element) or by its
- * form. Texts are searched first for a hint that they have any; most have none.
+ * A value is a secret because of its name (of a header, a parameter, a member, an attribute, an element) or
+ * because of its form. Texts are searched first for a hint of secrets; most have none.
  */
 export class Redactor {
-  /** Credentials only. */
+  /** Redacts credentials alone. */
   static readonly standard = new Redactor(DEFAULT_REDACTION);
 
   private readonly hints: RegExp;
@@ -128,7 +126,7 @@ export class Redactor {
     return this.findInText(url, PLAIN, OUTERMOST, true).apply(url);
   }
 
-  /** A path or the pattern of one. */
+  /** A path, or a path pattern. */
   redactPath(path: string | null): string | null {
     return path === null ? null : this.redactUrl(path);
   }
@@ -138,7 +136,7 @@ export class Redactor {
     return this.findInText(text, PLAIN, OUTERMOST).apply(text);
   }
 
-  /** The JSON text of attributes of a span, or of its events. */
+  /** The JSON text of a span's attributes or events. */
   redactAttributes(json: string): string {
     if (!this.hints.test(json)) return json;
     const scanned = scanJson(json, ATTRIBUTES, this.captureVisitor);
@@ -168,7 +166,7 @@ export class Redactor {
   }
 
   /**
-   * A body that was no JSON is stored as a JSON string, and has its paths as well: it may be cut, or have
+   * A body that is not JSON is stored as a JSON string. Paths apply to it as well: it may be cut off, or have
    * several documents.
    */
   private findInStoredBody(json: string): Edits {
@@ -182,7 +180,7 @@ export class Redactor {
     return 'found' in scanned ? scanned.found : found;
   }
 
-  /** In a text that is not JSON, but may have some. */
+  /** Finds secrets in a text that is not JSON as a whole, but may contain JSON. */
   private findInPlain(text: string, root: BodyState, layer: Layer, isUrl: boolean): Edits {
     const visitor = this.createBodyVisitor(layer);
     const scanPart = (at: number, name?: string) =>
@@ -250,7 +248,7 @@ export class Redactor {
     return paths === state.paths ? state : { ...state, paths };
   }
 
-  /** Of numbers, `true`, `false` and `null`, numbers alone are secrets. */
+  /** Of the bare values only numbers are secrets, not `true`, `false` or `null`. */
   private isSecretBare(raw: string, { isSecret, name }: BodyState): boolean {
     const isNumber = /^-?\d/.test(raw);
     return isNumber && ((isSecret && isSecretValue(name, raw)) || (this.forms.has('card') && isCard(raw)));
@@ -283,7 +281,7 @@ export class Redactor {
       }
     },
     isPairName: (text) => this.names.has(text),
-    // Numbers of the service's own members are times and lengths.
+    // Numbers of this service's own members are times and lengths.
     isSecretBare: (raw, state) => state.kind === 'attributes' && this.isSecretBare(raw, state.state),
   };
 
@@ -325,7 +323,7 @@ function findWhole(text: string): Edits {
   return found;
 }
 
-/** A hint for what a path may lead to: its last name. */
+/** A hint for the values of a path: its last name. */
 function findHint(first: JsonPathStep): string {
   let hint = '';
   for (let step: JsonPathStep | null = first; step !== null; step = step.next) hint = step.name ?? hint;

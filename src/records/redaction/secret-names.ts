@@ -20,7 +20,10 @@ const CREDENTIALS = [
   'sess(?:ion)?_?id',
   'card_?number',
 ];
-/** The same for names that other names end with (`author`, `design`, `otp`): whole words. */
+/**
+ * Names that are credentials only as whole words, because other names end with them (`author`, `design`,
+ * `otp`).
+ */
 const CREDENTIAL_WORDS = [
   'auth',
   'bearer',
@@ -35,17 +38,17 @@ const CREDENTIAL_WORDS = [
   'pw',
 ];
 /**
- * A header or a parameter of a URL alone: members of bodies are called so for other reasons. The keys that
- * are left out find data, and open nothing.
+ * Credentials only as headers or parameters of URLs: members of bodies have this name for other reasons. The
+ * excluded keys look up data and grant no access.
  */
 export const KEY_WORD =
   '(?<!(?:^|_)(?:idempotency|idempotent|cache|surrogate|web_?socket|partition|routing|sort|dedup(?:lication)?|public|primary|foreign|object|message|ordering)_?)key';
-/** A name of counts and of parts of texts as well: `max_tokens`. */
+/** Also the name of counts and of parts of texts: `max_tokens`. */
 const PLURAL = /tokens\d*$/i;
-/** No token is shorter. */
+/** Tokens are at least this long. */
 const MIN_PLURAL = 8;
 
-/** Part of every name, in any case: what has none of them is no credential. */
+/** Every name of a credential contains one of these, in any case. */
 export const NAME_HINTS = [
   'pass',
   // `pwd`, or `pw` as a word: two characters alone would take longer.
@@ -61,23 +64,23 @@ export const NAME_HINTS = [
   'sess',
   'card',
   'bearer',
-  // A pattern that begins with a look behind takes three times as long.
+  // A pattern that begins with a lookbehind takes three times as long.
   '(?:s(?:ig|id|sn)|otp(?:code)?|c(?:vv|vc|cv))(?![a-z])',
 ];
 
 const MAX_NAME = 128;
 const MAX_REMEMBERED = 5_000;
 
-/** Names whose values are redacted: those of credentials, and more. */
+/** Names whose values are redacted: credentials and configured names. */
 export class SecretNames {
   private readonly pattern: RegExp;
   private readonly exceptions: ReadonlySet<string>;
   private readonly known = new Map<string, boolean>();
 
   /**
-   * @param words further names, as whole words at the end of a name: `email` also means `customerEmail`
+   * @param words further names, as whole words at the end of a name: `email` also matches `customerEmail`
    * @param exceptions names that are not redacted
-   * @param patterns the same as words, as regular expressions
+   * @param patterns like words, as regular expressions
    */
   constructor(words: readonly string[], exceptions: readonly string[], patterns: readonly string[] = []) {
     const all = [...CREDENTIAL_WORDS, ...patterns, ...words.map(canonicalName)].filter((word) => word !== '');
@@ -97,14 +100,14 @@ export class SecretNames {
   }
 }
 
-/** Whether a value beside the name of a credential is none: a count, or a part of a text. */
+/** Whether a value next to the name of a credential is a count or a part of a text instead. */
 export function isCount(name: string, value: string): boolean {
   return PLURAL.test(name) && (value.length < MIN_PLURAL || /^\d+$/.test(value));
 }
 
 /**
- * In lower case, words separated by one underscore each, without digits at the end: `X-Api-Key`, `apiKey2` →
- * `api_key`.
+ * The name in lower case, with words separated by one underscore each, without digits at the end:
+ * `X-Api-Key`, `apiKey2` → `api_key`.
  */
 export function canonicalName(name: string): string {
   return name

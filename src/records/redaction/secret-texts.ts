@@ -3,21 +3,21 @@ import type { Edits } from './edits.js';
 import { isNoValue, isSecretValue } from './named-values.js';
 import type { SecretNames } from './secret-names.js';
 
-/** Part of every secret of a form, in any case. */
+/** Every secret of a form contains one of its hints, in any case. */
 export const FORM_HINTS: Readonly<Record<SecretForm, readonly string[]>> = {
   bearer: ['bearer', 'basic'],
   jwt: ['eyJ'],
   card: ['\\d(?:(?:[ +-]|%20)?\\d){12}'],
 };
 /**
- * Part of other texts that have secrets: a user and a password in a URL, whose slashes JSON may escape, and
- * what has names of its own.
+ * Hints of other texts with secrets: a user and a password in a URL, whose slashes JSON may escape, and texts
+ * with their own structure.
  */
 export const TEXT_HINTS = [':(?:\\\\{0,8}/){2}[^/?#\\s]{1,512}@', 'identified'];
 
 /*
- * Every pattern takes time linear in the text: what it repeats is bounded, or begins where nothing before it
- * could be part of it.
+ * Every pattern takes time linear in the text: its repetitions are bounded, or start where no earlier
+ * character could be part of it.
  */
 
 /**
@@ -37,7 +37,7 @@ const TUPLE = /(\(([^()*\r\n]{1,256})\)=\()([^\r\n]*?)(?=\)(?!\w)|[\r\n]|$)/g;
 const SQL_HINT = /identified|password\s{1,4}["']/i;
 /** `IDENTIFIED WITH plugin BY` */
 const IDENTIFIED = String.raw`identified\s{1,4}(?:with\s{1,4}\w{1,64}\s{1,4})?(?:by|as)(?:\s{1,4}password)?`;
-/** What stands before `PASSWORD` in a statement about a role. */
+/** The words before `PASSWORD` in a statement about a role. */
 const ROLE_OPTION = String.raw`with|by|set|encrypted|(?:no)?(?:login|superuser|createdb|createrole|inherit|replication)`;
 const SQL_TEXT = String.raw`'((?:[^'\\]|\\[^]|''){1,1024})|"((?:[^"\\]|\\[^]){1,1024})`;
 /** A password in a statement of SQL. */
@@ -48,16 +48,16 @@ const SQL_PASSWORD = new RegExp(
 /** The beginning of a private key (PEM, RFC 7468). */
 const PRIVATE_KEY = /-----BEGIN\s[A-Z0-9\s]{0,32}PRIVATE\sKEY(?:\sBLOCK)?-----/g;
 const KEY_END = '-----END';
-/** What a key without an end is made of: its headers, then Base64, with line breaks that may be escaped. */
+/** A key without an end marker: its headers, then Base64, with line breaks that may be escaped. */
 const KEY_TEXT = /(?:\s{0,4}[\w-]{1,32}: [^\r\n\\]{1,128}){0,4}[\w+/=\s\\%]*/y;
-/** Shorter ones are words. */
+/** Shorter texts are words. */
 const MIN_KEY = 32;
-/** Characters of a text that is no word or name. */
+/** Shorter texts are words or names. */
 const MIN_TOKEN = 20;
-/** To the last `@`, as parsers of URLs take it: passwords have some. */
+/** Up to the last `@`, as URL parsers do, because passwords can contain `@`. */
 const USER_INFO = /:\/\/([^\s/?#"<>]{1,512})(?=@)/g;
 const BEARER_HINT = /bearer|basic/i;
-/** Also as items of `Sec-WebSocket-Protocol`. */
+/** Also matches items of `Sec-WebSocket-Protocol`. */
 const BEARER = new RegExp(
   String.raw`\bbearer(?:[\s+,]{1,4}|\.authorization\.k8s\.io\.)([\w.~+/=-]{8,})`,
   'gi',
@@ -67,7 +67,7 @@ const TOKEN_TEXT = /[\w-]*/y;
 const TOKEN_PARTS = /(?:\.[\w-]*){1,4}/y;
 const CARD =
   /(?<![\w.])(?:\d{13,19}|\d{4}([ +-])\d{4}\1\d{4}\1\d{1,7}|3\d{3}([ +-])\d{6}\2\d{4,5})(?!\w|[.+-]\d)/g;
-/** Issuers of cards and the lengths of their numbers: a number of another one is an ID. */
+/** Issuers of cards and the lengths of their numbers. A number of another issuer is an ID. */
 const ISSUERS =
   /^(?:4\d{12}(?:\d{3}){0,2}|(?:5[1-5]|2[2-7])\d{14}|3[47]\d{13}|3(?:0[0-5]|[689])\d{11,16}|(?:6011|65|64[4-9]|62|35)\d{12,17}|(?:50|5[6-8]|6[37])\d{11,17})$/;
 
@@ -79,7 +79,7 @@ export function findInStructures(text: string, names: SecretNames, found: Edits)
   if (text.includes('name=')) findInFields(text, names, found);
   if (text.includes(')=('))
     findEnds(text, TUPLE, found, ([, , columns = '', values = '']) =>
-      // A comma may be part of a value, so all of them are masked.
+      // A value may contain a comma, so all values are masked.
       columns.match(/\w+/g)?.some((name) => names.has(name)) ? values : '',
     );
   if (text.includes('-----BEGIN')) findPrivateKeys(text, found);
@@ -103,7 +103,7 @@ export function findForms(text: string, forms: ReadonlySet<SecretForm>, found: E
 }
 
 /**
- * Whether a number, with or without separators, is one of a card: by its issuer, length and check digit
+ * Whether a number, with or without separators, is a card number: by its issuer, length and check digit
  * (ISO/IEC 7812-1).
  */
 export function isCard(text: string): boolean {
@@ -124,7 +124,7 @@ function isLuhn(digits: string): boolean {
 /**
  * Masks the ends of matches.
  *
- * @param findValue what a match ends with, if that is a secret; else an empty text
+ * @param findValue returns the secret at the end of a match; empty if there is none
  */
 function findEnds(
   text: string,
@@ -168,7 +168,7 @@ function findPrivateKeys(text: string, found: Edits): void {
   }
 }
 
-/** JSON Web Tokens, signed or encrypted: parts in Base64 of which the first is an object. */
+/** JSON Web Tokens, signed or encrypted: parts in Base64, and the first part is an object. */
 function findWebTokens(text: string, found: Edits): void {
   for (let at = text.indexOf('eyJ'); at !== -1; at = text.indexOf('eyJ', at)) {
     TOKEN_TEXT.lastIndex = at;
@@ -177,7 +177,7 @@ function findWebTokens(text: string, found: Edits): void {
     TOKEN_PARTS.lastIndex = first;
     const end = TOKEN_PARTS.test(text) ? TOKEN_PARTS.lastIndex : first;
     if (first - at >= 10 && end - first > 2) found.add(at, end);
-    // A later beginning within the same text would not be followed by other parts.
+    // A later start within the same text would lack the other parts.
     at = end;
   }
 }

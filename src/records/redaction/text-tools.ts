@@ -1,4 +1,4 @@
-/** Pieces in one call of `join`: all pieces of a long text at once take many times its memory. */
+/** Pieces per call of `join`: joining all pieces of a long text at once takes many times its memory. */
 const PIECES_AT_ONCE = 4_096;
 
 /** Joins many short pieces to a text without a string for each of them. */
@@ -24,7 +24,9 @@ export function forEachMatch(text: string, pattern: RegExp, visit: (match: RegEx
   for (let match = pattern.exec(text); match !== null; match = pattern.exec(text)) visit(match);
 }
 
-/** The part of a text around an offset, between two of these characters; not before `from`. */
+/**
+ * The part of a text around an offset, up to these characters on both sides; it does not begin before `from`.
+ */
 export function findAround(
   text: string,
   at: number,
