@@ -332,28 +332,24 @@ describe('the collection interface', () => {
     });
 
     it('frees the place and the bytes of a message whose sender leaves before its turn', async () => {
-      const file = logFile(Array.from({ length: 8_000 }, () => buildLogItem()));
+      const file = logFile([buildLogItem(), ' '.repeat(3 * MIB)]);
       const body = JSON.stringify(buildSync()).padEnd(1.3 * MIB);
       const send = async () => (await service.collector.post(client.path('sync'), body)).status;
-      const head = `POST ${client.path('sync')} HTTP/1.1\r\nHost: a\r\nContent-Length: ${body.length}\r\n\r\n`;
-      const statusBehindIt = await eventually(async () => {
-        const state = { isFirstDone: false };
-        const first = service.collector
-          .post(`${client.path('log')}?uuid=${randomUUID()}`, file)
-          .finally(() => (state.isFirstDone = true));
-        const waiting = connect(Number(new URL(service.collector.url).port), '127.0.0.1');
-        waiting.write(head + body);
-        await pause(100);
-        const statusBeside = await send();
-        waiting.destroy();
-        await once(waiting, 'close');
-        await pause(50);
-        // On a busy machine the first may be done before the second has come.
-        const status = statusBeside === 429 && !state.isFirstDone ? await send() : undefined;
-        await first;
-        return status;
-      });
-      expect(statusBehindIt).toBe(202);
+      const turn = service.collector.holdTurn((await app()).id);
+      const waiting = connect(Number(new URL(service.collector.url).port), '127.0.0.1');
+      const path = `${client.path('log')}?uuid=${randomUUID()}`;
+      waiting.write(`POST ${path} HTTP/1.1\r\nHost: a\r\nContent-Length: ${file.length}\r\n\r\n`);
+      waiting.write(file);
+      await eventually(() => turn.waiting === 1);
+      expect(await send()).toBe(429);
+      waiting.destroy();
+      // Sooner than a message that waits is answered.
+      await eventually(() => turn.waiting === 0, 3_000);
+      const next = send();
+      await eventually(() => turn.waiting === 1);
+      turn.release();
+      expect(await next).toBe(202);
+      expect(await logs()).toEqual([]);
     });
 
     it('429 and Retry-After for more messages than a client ID may send in a minute', async () => {

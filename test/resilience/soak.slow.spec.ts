@@ -144,7 +144,7 @@ describeEmbedded('all ways in and out at once, with readers that do not read and
         for (let done = 0; done < KILLS; done++) {
           await pause((((SECONDS / 2) * 1000) / KILLS) * (0.5 + random() / 2));
           await service.crash();
-          await service.launch();
+          await launchAfterImport(service);
         }
       };
       const sizes: { rssMb: number; descriptors: number }[] = [];
@@ -266,4 +266,16 @@ function beginExport({ hostname, port }: URL, appId: number, key: string, since:
       `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
   );
   return socket;
+}
+
+/** Starts the service again. An import that began without it keeps the data directory until it ends. */
+async function launchAfterImport(service: ProductProcess): Promise<void> {
+  for (;;)
+    try {
+      await service.launch();
+      return;
+    } catch (error) {
+      if (!String(error).includes('is in use by another process')) throw error;
+      await pause(500);
+    }
 }

@@ -3,7 +3,9 @@ import type { AddressInfo } from 'node:net';
 import { pino } from 'pino';
 import type { RunningServer } from '../../../src/entry/bootstrap/api-server.js';
 import { startCollectorOn } from '../../../src/entry/bootstrap/collector-server.js';
+import { MessageIntake } from '../../../src/sources/intake/message-intake.js';
 import type { ClickHouse } from '../../../src/store/client/clickhouse.client.js';
+import type { QueryLimiter } from '../../../src/store/client/query-limiter.js';
 import { BatchCommitter } from '../../../src/write/batches/batch-committer.js';
 import { Config } from '../../../src/config/config.js';
 import { NameRegistry } from '../../../src/records/names/name-registry.js';
@@ -40,6 +42,20 @@ export class TestCollector {
   /** Counts spans whose metric did not arrive in time, as the collector does at intervals. */
   settle(): Promise<void> {
     return this.running.app.get(BatchCommitter).settle();
+  }
+
+  /** Takes the turn of an app until it is released, so that the bodies of the app wait. */
+  holdTurn(appId: number): { readonly waiting: number; release: () => void } {
+    const { parsing } = this.running.app.get<{ parsing: QueryLimiter }>(MessageIntake);
+    let release!: () => void;
+    const held = new Promise<void>((resolve) => (release = resolve));
+    void parsing.run(new AbortController().signal, () => held, { group: appId });
+    return {
+      get waiting() {
+        return parsing.waiting;
+      },
+      release,
+    };
   }
 
   post(path: string, body: string | Buffer): Promise<PostResponse> {
