@@ -43,7 +43,7 @@ export interface CollectorResources {
 @Module({})
 class ResourcesModule {}
 
-/** The collector: a separate application beside the read API, with the same store. */
+/** The collector: an application of its own next to the read API, with the same store. */
 @Module({})
 export class CollectorModule {
   static on(collectorResources: CollectorResources): DynamicModule {
@@ -54,7 +54,7 @@ export class CollectorModule {
       { provide: StoreMonitor, useValue: monitor },
       { provide: Telemetry, useValue: telemetry },
     ];
-    // One of each for all that writes in this process.
+    // One instance of each for everything that writes in this process.
     const ingestion: Provider[] = [
       { provide: NameRegistry, useValue: NameRegistry.create(store, coordinator, config.nameLimits) },
       { provide: RequestClaims, useValue: new RequestClaims(coordinator) },

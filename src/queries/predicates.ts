@@ -22,7 +22,7 @@ export function envIs(app_env_id: number | undefined): Predicate | undefined {
     : { sql: 'app_env_id = {app_env_id:Int64}', params: { app_env_id } };
 }
 
-/** Matches one consumer in the same way. */
+/** Matches one consumer. An ID beyond the range of IDs matches nothing. */
 export function consumerIs(consumer_id: number | undefined): Predicate | undefined {
   return consumer_id === undefined
     ? undefined
@@ -55,8 +55,8 @@ export function pathMatches(path: string | undefined): Predicate | undefined {
 }
 
 /**
- * The same for rows with an endpoint ID: the few endpoints are matched first, which reads an eighth to a
- * quarter of the data that matching each row's path would.
+ * Matches rows with an endpoint ID by the endpoint's path. It matches the few endpoints first, which reads an
+ * eighth to a quarter of the data that matching each row's path would read.
  */
 export function endpointPathMatches(path: string | undefined): Predicate | undefined {
   const match = pathMatches(path);
@@ -101,7 +101,7 @@ export function statusIn(status: string | undefined): Predicate | undefined {
   return { sql: `(${anyOf.join(' OR ')})`, params: { codes, classes } };
 }
 
-/** What may be read of an app's requests. */
+/** The part of an app's requests that may be read. */
 export interface RequestScope {
   readonly excludedEndpointIds: readonly number[];
   /** Only requests of this consumer; undefined: all. */

@@ -16,18 +16,18 @@ export const BUCKET_SECONDS: Readonly<Record<Grain, number>> = {
 };
 
 /**
- * With more periods of another length than the others, as among months, the search in their bounds is
- * cheaper. The offset of a zone changes at most four times in thirteen months.
+ * If more periods have another length than the rest, as with months, a search in their bounds is cheaper. The
+ * offset of a zone changes at most four times in thirteen months.
  */
 const MAX_ODD_PERIODS = 4;
 
 /**
- * The coarsest, hence cheapest, buckets that no period of the window splits: UTC days, else UTC hours, else
- * quarter-hours, which fit every zone's current offset. The result is one of three constants, so it is safe
- * in the text of a query.
+ * The coarsest, and therefore cheapest, buckets that no period of the window splits: UTC days, otherwise UTC
+ * hours, otherwise quarter-hours, which fit every zone's current offset. The result is one of three
+ * constants, so it is safe in the text of a query.
  *
- * Decided by the bounds, not by the zone's offsets: a window that begins in Lord Howe's spring may have
- * only whole-hour offsets and still begin on a half-hour.
+ * The bounds decide, not the zone's offsets: a window that begins in Lord Howe's spring may have only
+ * whole-hour offsets and still begin on a half-hour.
  *
  * @param bounds of the periods, as `periodBounds` gives them
  */
@@ -42,15 +42,15 @@ export interface PeriodSql {
   readonly key: string;
   /** The start of a period by its key, a DateTime of UTC. */
   readonly start: string;
-  /** The end in the same way. */
+  /** The end of a period by its key, a DateTime of UTC. */
   readonly end: string;
   readonly params: Parameters;
 }
 
 /**
- * The period of a bucket: by no arithmetic if there is one period or if each bucket is one, by its number if
- * the periods have equal length except a few, as days when daylight saving changes, else by a search in their
- * bounds, which takes a third of a long query.
+ * The period of a bucket by the cheapest exact way: a constant for a single period, identity if each bucket
+ * is a period, division if all periods but a few have equal length (a few days differ because of daylight
+ * saving), otherwise a search in their bounds, which takes a third of a long query.
  *
  * @param bucket the column of buckets, all of which are within the periods
  * @param bounds of consecutive periods, seconds since the epoch
@@ -97,7 +97,7 @@ export function describePeriods(
       params: { from, width },
     };
   }
-  // As if the odd periods had the length of the others: times behind the shorter of the two are shifted by
+  // Divides as if the odd periods had the length of the others: times after a change of length are shifted by
   // the difference.
   const shifts = odd.map((_, index) => ` + {shift_${index}:Int32} * (${time} >= {shifted_${index}:UInt32})`);
   const values = odd.flatMap(({ start, seconds }, index) => [

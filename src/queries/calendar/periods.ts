@@ -44,7 +44,7 @@ const LATEST = 253_402_300_799;
 const LONGEST_WINDOW_SECONDS = 800 * DAY_SECONDS;
 
 /**
- * More than the longest period: a month of 31 days, and a day more where a zone changed sides of the date
+ * Longer than the longest period: a month of 31 days, and one more day if a zone changed sides of the date
  * line.
  */
 const MARGIN_SECONDS: Readonly<Record<Interval, number>> = {
@@ -57,10 +57,10 @@ const MARGIN_SECONDS: Readonly<Record<Interval, number>> = {
 /**
  * The bounds `[b0, b1, … bn]` of consecutive periods, in whole seconds since the Unix epoch, ascending:
  * period `i` lasts from `b[i]`, inclusive, to `b[i + 1]`, exclusive. `b0` begins the period that contains
- * `from`; every period that begins before `to` is included, whole (docs/contract.md#periods). Empty when
+ * `from`; every period that begins before `to` is included as a whole (docs/contract.md#periods). Empty when
  * `from` is not before `to`.
  *
- * A day or month is one of the zone's calendar and varies in length. A minute or hour is one of the zone's
+ * A day or month belongs to the zone's calendar and varies in length. A minute or hour belongs to the zone's
  * clock; repeated ones at the end of daylight saving are separate periods.
  *
  * `from` and `to` are clamped to the years 1 to 9999, and `to` within 800 days of `from`.

@@ -20,10 +20,12 @@ export type Sample = { readonly share: number } | { readonly rows: number };
 const MAX_SHARE = 0.5;
 const notANumber = new ConstraintViolation('float_type', 'Input should be a valid number');
 const notAboveZero = new ConstraintViolation('greater_than', 'Input should be greater than 0', { gt: 0 });
-/** How JSON writes an integer; what has a point or an exponent is a share. */
+/** The JSON form of an integer; a number with a point or an exponent is a share. */
 const INTEGER = /^-?\d+$/;
 
-/** An integer of at least 1, or a number above 0 and up to 0.5; `1.0` is the latter. */
+/**
+ * An integer of at least 1, or a number above 0 and up to 0.5; `1.0` counts as a number of the second kind.
+ */
 export const SampleMember = () =>
   applyDecorators(
     BodyMember({

@@ -11,13 +11,13 @@ import {
 import type { FileFormat } from '../../shared/file-format.js';
 
 /**
- * Makes one file of several of the same columns, without looking at their values.
+ * Concatenates files with equal columns, without looking at their values.
  *
- * The output so far is never a whole file: the end of each file is kept back until the next one is there, so
- * that a reader notices a file that breaks off between two of them.
+ * The end of each file is held back until the next file arrives, so that a truncated download is always
+ * invalid.
  */
 export interface FileJoiner {
-  /** How many rows the files had so far. */
+  /** Number of rows in the files so far. */
   readonly rows: number;
   /** The next bytes of the joined file. */
   add(file: Buffer): Buffer[];
@@ -41,7 +41,7 @@ export function createJoiner(format: FileFormat): FileJoiner {
 const LINE_FEED = 0x0a;
 const NOTHING: Buffer = Buffer.alloc(0);
 
-/** Lines of JSON. Kept back: the end of the last object. */
+/** Joins lines of JSON. Holds back the end of the last object. */
 class LinesJoiner implements FileJoiner {
   rows = 0;
   private kept = NOTHING;
@@ -69,8 +69,8 @@ const QUOTE = 0x22;
 const HEX_DIGITS: ReadonlySet<number> = new Set(Buffer.from('0123456789abcdef'));
 
 /**
- * Rows behind one header line; the first column is a time or an ID, quoted. Kept back: the last row, but for
- * its first quote, which no reader takes for a whole row.
+ * Joins rows after one header line; the first column is a quoted time or ID. Holds back the last row except
+ * its opening quote: an unbalanced quote makes a truncated CSV unparsable.
  */
 class CsvJoiner implements FileJoiner {
   rows = 0;
@@ -96,7 +96,7 @@ class CsvJoiner implements FileJoiner {
     return this.kept;
   }
 
-  /** Where the next row begins whose line end before it is not before `from`. */
+  /** Offset of the next row whose preceding line end is not before `from`. */
   private nextRow(file: Buffer, from: number): number | undefined {
     for (let at = file.indexOf(ROW_START, from); at >= 0; at = file.indexOf(ROW_START, at + 1)) {
       const start = at + CRLF.length;
@@ -108,8 +108,8 @@ class CsvJoiner implements FileJoiner {
 }
 
 /**
- * A stream of messages: the schema of the first file, the batches of all, one end mark. Kept back: the last
- * batch's end.
+ * Joins streams of messages: the schema of the first file, the batches of all files, one end mark. Holds back
+ * the end of the last batch.
  */
 class ArrowJoiner implements FileJoiner {
   rows = 0;
@@ -140,8 +140,8 @@ class ArrowJoiner implements FileJoiner {
 }
 
 /**
- * Row groups as they are, behind each other, and one footer that says where they are now. The page indexes
- * are left out: they say where pages are, which changes as well.
+ * Joins row groups unchanged, one after another, and writes one footer with their new offsets. The page
+ * indexes are left out, because their offsets change as well.
  */
 class ParquetJoiner implements FileJoiner {
   private metadata?: FileMetaData;
@@ -159,7 +159,7 @@ class ParquetJoiner implements FileJoiner {
       Number(column_index_offset ?? Infinity),
       Number(offset_index_offset ?? Infinity),
     ]);
-    // The magic at the beginning stays with the first file alone.
+    // Only the first file keeps the magic at its beginning.
     const body = file.subarray(this.metadata ? PARQUET_MAGIC.length : 0, Math.min(footerStart, ...ends));
     const shift = BigInt(this.metadata ? this.offset - PARQUET_MAGIC.length : 0);
     for (const chunk of chunks) moveChunk(chunk, shift);

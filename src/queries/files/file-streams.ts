@@ -16,14 +16,14 @@ import { ExportLimitExceeded } from './row-pages.js';
 
 /** Public clients wait 15 s for the headers. */
 const HEADERS_WITHIN_MS = 10_000;
-/** Files that a key may read at once, of all operations together. */
+/** Number of files that a key may read at once, over all operations. */
 const PER_KEY = 2;
 
-/** What the reader of a file gets. */
+/** One part of a file for its reader. */
 interface FilePart {
-  /** Makes one file of the pages, and counts its rows. */
+  /** Concatenates the pages to one file, and counts its rows. */
   readonly joiner: FileJoiner;
-  /** Limit of the operator on the rows; undefined for none. */
+  /** The operator's limit on rows; undefined if there is none. */
   readonly maxRows: number | undefined;
 }
 
@@ -66,12 +66,12 @@ export class FileStreams {
     const joiner = createJoiner(format);
     const deadline = new AbortController();
     const { current } = RequestContext;
-    // Its queries end with it as well.
+    // The file's queries end with its request as well.
     if (current?.signal) current.signal = AbortSignal.any([current.signal, deadline.signal]);
     const { maxRows } = this.config.exportLimits;
     const chunks = this.count(account, format, deadline, () => read({ joiner, maxRows }));
     const first = chunks.next();
-    // Also of a response that was never begun.
+    // Also when the response never began.
     current?.signal?.addEventListener('abort', () => void chunks.return());
     await Promise.race([
       first,
@@ -106,11 +106,11 @@ export class FileStreams {
         : setTimeout(() => {
             deadline.abort(new ExportLimitExceeded('max_seconds', maxSeconds));
           }, maxSeconds * 1_000).unref();
-    // If nothing else is known, the consumer of the bytes disconnected.
+    // Without another reason, the consumer of the bytes disconnected.
     let outcome: ExportOutcome = 'client_closed';
     try {
       for await (const chunk of read()) {
-        // The next one is asked for once the client has taken this one.
+        // The next chunk is requested once the client has taken this one.
         place.since = performance.now();
         yield chunk;
         place.waitedMs += performance.now() - place.since;
@@ -130,7 +130,7 @@ export class FileStreams {
     }
   }
 
-  /** Takes a place, and returns what gives it back. */
+  /** Takes a place, and returns the function that frees it. */
   private begin(
     { keyIdentifier: key, teamId: team }: Account,
     file: Pick<Holder, 'waitedMs' | 'end'>,
@@ -153,7 +153,7 @@ export class FileStreams {
   }
 }
 
-/** The values of a generator whose first one was asked for already. */
+/** The values of a generator whose first value was already requested. */
 async function* resume<Value>(
   first: Promise<IteratorResult<Value, void>>,
   rest: AsyncGenerator<Value, void, undefined>,

@@ -12,9 +12,9 @@ const PAGE_ROWS = 50_000;
 const PAGE_BYTES = 8 * 1024 * 1024;
 const PAGE_MS = 500;
 const GROWTH = 4;
-/** How much smaller a page is that is tried again. */
+/** A page that exceeds a limit is tried again this many times smaller. */
 const SHRINKAGE = 8;
-/** Hashes of 64 bits are compared with the share of a sample. */
+/** A hash of 64 bits, divided by this, is compared with the share of a sample. */
 const HASHES = 2 ** 64;
 
 /** A file that exceeds a limit of the operator (docs/contract.md#export-limits). */
@@ -30,7 +30,7 @@ export class ExportLimitExceeded extends Error {
   }
 }
 
-/** The rows after `after`, up to and including `last`; without `last` the rest. */
+/** The rows after `after`, up to and including `last`; without `last`, all rows after `after`. */
 export interface RowRange<Key> {
   readonly after: Key | undefined;
   readonly last: Key | undefined;
@@ -55,7 +55,7 @@ export interface ReadOptions<Key> {
   readonly maxRows?: number | undefined;
   /** Limit of the time of all queries together, in milliseconds. */
   readonly maxQueryMs?: number;
-  /** Called with the last key of each page but the last. */
+  /** Called with the last key of each page except the last page. */
   readonly onPage?: (last: Key) => void;
 }
 
@@ -74,7 +74,7 @@ export async function* readPages<Key>(
 ): AsyncGenerator<Buffer, void, undefined> {
   if (limit > maxRows && source.isCheap && (await source.count({ after, last: undefined })) > maxRows)
     throw new ExportLimitExceeded('max_rows', maxRows);
-  // A row more shows that there are more.
+  // One more row shows that the limit is exceeded.
   const end = Math.min(limit, maxRows + 1);
   const most = () => (source.isCheap ? Math.max(1, end - joiner.rows) : Infinity);
   let candidates = Math.min(FIRST_CANDIDATES, most());
@@ -101,8 +101,8 @@ export async function* readPages<Key>(
 }
 
 /**
- * The same of a sample of the rows.
- * @param createSource the rows whose hashes are below a bound; without one, all
+ * The bytes of one file with a sample of the rows.
+ * @param createSource the rows whose hashes are below a bound; without a bound, all rows
  */
 export async function* readSample<Key>(
   createSource: (hashBelow?: bigint) => RowSource<Key>,
@@ -114,7 +114,7 @@ export async function* readSample<Key>(
   yield* readPages(createSource(hashBelow), joiner, options);
 }
 
-/** The bound below which the hashes of a sample's rows are; undefined if the sample has all rows. */
+/** The bound on the hashes of a sample's rows; undefined if the sample has all rows. */
 export async function findHashBound<Key>(
   source: RowSource<Key>,
   sample: Sample,
@@ -136,8 +136,8 @@ async function countRows<Key>(source: RowSource<Key>): Promise<number> {
 }
 
 /**
- * Queries the rows in their order, as many candidates at a time as the consumer says. A query that exceeds
- * its limits is tried again with fewer.
+ * Queries the rows in their order. The consumer sets the number of candidates of each query. A query that
+ * exceeds its limits is tried again with fewer.
  */
 async function* walk<Key, Result>(
   source: RowSource<Key>,
@@ -166,13 +166,13 @@ async function* walk<Key, Result>(
 
 interface Page<Key, Result> {
   readonly result: Result;
-  /** Undefined: the rest. */
+  /** Undefined: the page has all remaining rows. */
   readonly last: Key | undefined;
   readonly candidates: number;
   readonly ms: number;
 }
 
-/** The number of candidates of the next page, so that it is within the limits of rows, bytes and time. */
+/** The number of candidates of the next page, chosen to stay within the limits on rows, bytes and time. */
 function planNext({ candidates, ms }: Page<unknown, unknown>, rows: number, bytes: number): number {
   const factor = Math.min(GROWTH, PAGE_ROWS / rows, PAGE_BYTES / bytes, PAGE_MS / ms);
   return Math.max(1, Math.min(MAX_CANDIDATES, Math.floor(candidates * factor)));

@@ -10,7 +10,7 @@ export interface FilterColumn {
   readonly isNull?: string;
 }
 
-/** Negative operators, which also match records without a value. */
+/** Each negative operator, which also matches records without a value, with its positive counterpart. */
 const NEGATED: Partial<Readonly<Record<FilterOperator, FilterOperator>>> = {
   neq: 'eq',
   not_in: 'in',
@@ -46,7 +46,7 @@ export function not({ sql, params }: Predicate): Predicate {
 /**
  * A filter on a column. Positive operators never match records without a value, their negations always do.
  *
- * @param param name of the placeholder, another one for each filter of a statement
+ * @param param name of the placeholder; each filter of a statement needs another name
  */
 export function compare(
   { sql, isNull }: FilterColumn,
@@ -93,9 +93,9 @@ function toEnginePattern(pattern: string): string {
 }
 
 /**
- * A filter on an array of pairs of name and value. Positive operators hold where any value of that name
- * matches, negative ones where there is one and none matches; an array without the name matches `not_exists`
- * only.
+ * A filter on an array of pairs of name and value. Positive operators hold if any value of that name matches;
+ * negative operators hold if the name is present and none of its values matches; an array without the name
+ * matches `not_exists` only.
  */
 export function compareHeaders(sql: string, kind: FilterField, filter: Filter, param: string): Predicate {
   const { op, isNegated } = splitNegation(filter.op);

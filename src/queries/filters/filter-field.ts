@@ -7,14 +7,14 @@ import { parseTimestamp, resolveTimestamp } from '../../shared/time/timestamp.js
 export const MAX_VALUES = 1_000;
 export const MAX_LENGTH = 4_096;
 
-/** Operators that fields have in common. */
+/** Operators that several fields share. */
 export const EQUALITY = ['eq', 'neq', 'in', 'not_in'] as const;
 export const ORDER = ['gt', 'gte', 'lt', 'lte'] as const;
 export const PATTERNS = ['like', 'not_like', 'ilike', 'not_ilike', 'contains', 'not_contains'] as const;
 export const NULLNESS = ['is_null', 'is_not_null'] as const;
 export const EXISTENCE = ['exists', 'not_exists'] as const;
 
-/** All, in the order in which errors list them. */
+/** All operators, in the order of error messages. */
 export const OPERATORS = [
   'eq',
   'neq',
@@ -35,9 +35,9 @@ export interface FilterField {
   /** The type of its values in the store. */
   readonly type: 'String' | 'Int64' | 'UUID';
   readonly schema: SchemaObject;
-  /** Whether it holds values by name: a filter names one of them by `key`. */
+  /** Whether it holds values by name: a filter names one of the values by `key`. */
   readonly hasKey?: boolean;
-  /** Whether keys are case-sensitive; those of headers are not. */
+  /** Whether keys are case-sensitive; keys of headers are not. */
   readonly isCaseSensitive?: boolean;
   /**
    * Whether the field is a list of events: a filter has the `event_name`, the `key` of an attribute, or both.
@@ -76,7 +76,10 @@ export function headersFilter(operators: readonly FilterOperator[]): FilterField
   return { ...textFilter(operators), hasKey: true };
 }
 
-/** A field of identifiers that have one form. @param parse the normal form of a text, or why it is none */
+/**
+ * A field of identifiers with one normal form. @param parse the normal form of a text, or why the text is
+ * invalid
+ */
 export function identifierFilter(
   operators: readonly FilterOperator[],
   type: 'String' | 'UUID',
@@ -96,7 +99,7 @@ export function identifierFilter(
   };
 }
 
-/** A field of identifiers of hex digits, kept in lower case. */
+/** A field of identifiers of hex digits, stored in lower case. */
 export function hexFilter(operators: readonly FilterOperator[], digits: number): FilterField {
   const form = new RegExp(`^[0-9a-f]{${digits}}$`, 'i');
   const description = `${digits} hex digits`;

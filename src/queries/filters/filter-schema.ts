@@ -1,7 +1,7 @@
 import type { SchemaObject } from '@nestjs/swagger';
 import { type FilterField, type FilterFields, MAX_VALUES } from './filter-field.js';
 
-/** One alternative for all fields that are compared in the same way. */
+/** One alternative for all fields with the same operators and type. */
 export function filterSchema(fields: FilterFields): SchemaObject {
   const alternatives = new Map<string, { names: string[]; filterField: FilterField }>();
   for (const [name, filterField] of Object.entries(fields)) {

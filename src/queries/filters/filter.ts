@@ -47,7 +47,7 @@ export interface Filter<Name extends string = string> {
   readonly op: FilterOperator;
   /** A list for `in` and `not_in`; absent for operators without a value. */
   readonly value?: FilterScalar | readonly FilterScalar[];
-  /** The name of the value in a field that holds values by name; of a header in lower case (ASCII). */
+  /** The name of the value in a field that holds values by name; header names are in lower case (ASCII). */
   readonly key?: string;
   /** The name of the event in a field that holds events. */
   readonly event_name?: string;
@@ -150,7 +150,7 @@ function findMember(members: Readonly<Record<string, unknown>>, name: keyof type
   return present && members[present];
 }
 
-/** Surrounding white space and case do not count. */
+/** Ignores case and surrounding white space. */
 function readWord<Word extends string>(
   value: unknown,
   words: readonly Word[],

@@ -15,8 +15,9 @@ const HEADERS = [
 ];
 
 /**
- * The address of the client according to the logged headers: the first public one, else the first one, else
- * null. Clients can forge these headers; the service shows what the application received.
+ * The address of the client according to the logged headers: the first public address, otherwise the first
+ * address, otherwise null. Clients can forge these headers; the service shows the addresses that the
+ * application received.
  */
 export function findClientAddress(headers: readonly Header[]): string | null {
   const claimed = HEADERS.flatMap((name) => parseAddresses(name, getHeader(headers, name)));

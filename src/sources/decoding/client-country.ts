@@ -7,7 +7,8 @@ import { unmapIpv4 } from '../../shared/ip-address.js';
 import { ConfigError } from '../../config/config.js';
 
 /**
- * Addresses that belong to no country (IANA special-purpose registries); the data names one for some of them.
+ * Address ranges that belong to no country (IANA special-purpose registries); the data names a country for
+ * some of them.
  */
 const SPECIAL: readonly (readonly [network: string, prefix: number])[] = [
   ['0.0.0.0', 8],
@@ -79,7 +80,7 @@ export function isPublic(address: string): boolean {
   return version !== 0 && !special.check(plain, version === 6 ? 'ipv6' : 'ipv4');
 }
 
-/** The data has IPv4 addresses in their own form, and none with a zone. */
+/** The data has IPv4 addresses in their own notation, and no address with a zone. */
 function normalizeAddress(address: string): string {
   return unmapIpv4(address).replace(/%.*$/s, '');
 }

@@ -1,9 +1,12 @@
 import type { Transform } from 'node:stream';
 import { crc32, createInflateRaw } from 'node:zlib';
 
-/** What is unpacked before its size is looked at: gzip can expand it a thousand times. */
+/**
+ * Input is unpacked in slices of this size, and the output checked after each: gzip can expand a slice a
+ * thousand times.
+ */
 const SLICE_BYTES = 8 * 1024;
-/** A header and a trailer. */
+/** The sizes of a header and a trailer. */
 const MIN_GZIP_BYTES = 18;
 const TRAILER_BYTES = 8;
 /** An extra field has up to 64 KiB; names and comments are short. */
@@ -30,12 +33,12 @@ export function isTooLarge(error: unknown): boolean {
 }
 
 /**
- * Decompresses gzip, also with several members and with zeros between and behind them. Of truncated or
+ * Decompresses gzip, also with several members and with zeros between and after them. For truncated or
  * damaged input, the readable part is yielded before the error is thrown. zlib's own reader of several
- * members loses what is before bytes that are no member, and members behind zeros.
+ * members loses data before bytes that are not a member, and members after zeros.
  *
- * @param onTrailing called for other bytes behind the last member, which are passed over; by default they are
- * an error
+ * @param onTrailing called for other bytes after the last member, which are ignored; by default they are an
+ * error
  */
 export async function* gunzip(
   chunks: AsyncIterable<Buffer> | Iterable<Buffer>,
@@ -56,7 +59,7 @@ export async function* gunzip(
   }
 }
 
-/** Bytes that are read when they are needed. */
+/** Bytes that are read on demand. */
 class Source {
   bytes: Buffer = Buffer.alloc(0);
   private readonly chunks: AsyncIterator<Buffer> | Iterator<Buffer>;
@@ -65,7 +68,7 @@ class Source {
     this.chunks = Symbol.asyncIterator in chunks ? chunks[Symbol.asyncIterator]() : chunks[Symbol.iterator]();
   }
 
-  /** Reads until there are so many bytes; false if there are fewer. */
+  /** Reads until `count` bytes are available; false if the source ends before. */
   async fill(count: number): Promise<boolean> {
     while (this.bytes.length < count) {
       const next = await this.chunks.next();
@@ -75,7 +78,7 @@ class Source {
     return true;
   }
 
-  /** Ends the reading, also in the middle: the rest of a request's body is dropped then. */
+  /** Ends the reading at any position. The rest of a request's body is then dropped. */
   async close(): Promise<void> {
     await this.chunks.return?.();
   }
@@ -92,7 +95,7 @@ class Source {
   }
 }
 
-/** Passes over a member's header (RFC 1952, section 2.3). */
+/** Reads a member's header (RFC 1952, section 2.3). */
 async function readHeader(source: Source): Promise<void> {
   let length = findHeaderLength(source.bytes);
   while (length === undefined) {
@@ -123,7 +126,7 @@ function findHeaderLength(bytes: Buffer): number | undefined {
   return end <= bytes.length ? end : undefined;
 }
 
-/** The data of a member, whose trailer is checked. */
+/** The decompressed data of a member; its trailer is checked. */
 async function* inflateMember(source: Source): AsyncGenerator<Buffer> {
   const stream = createInflateRaw();
   const unpacked: Buffer[] = [];
@@ -147,7 +150,7 @@ async function* inflateMember(source: Source): AsyncGenerator<Buffer> {
       if (error) throw error;
       const used = stream.bytesWritten - before;
       source.skip(used);
-      // The data ends before the slice does, or before the next one begins.
+      // The data ended within this slice, or exactly at its end.
       isEnded = used < slice.length;
     }
     const error = await step(stream, (done) => {
@@ -173,10 +176,7 @@ function damaged(message: string): Error {
   return Object.assign(new Error(message), { code: 'Z_DATA_ERROR' });
 }
 
-/**
- * Resolves once the step of a stream of zlib is done, or to the error that came instead: then zlib calls
- * nothing back.
- */
+/** Resolves once a step of a zlib stream is done, or to its error: zlib calls nothing back after an error. */
 export function step(stream: Transform, start: (done: () => void) => void): Promise<Error | undefined> {
   return new Promise((resolve) => {
     stream.once('error', resolve);
@@ -187,7 +187,7 @@ export function step(stream: Transform, start: (done: () => void) => void): Prom
   });
 }
 
-/** Ends a stream of zlib, and calls `done` once its last data was emitted. */
+/** Ends a zlib stream, and calls `done` after its last data. */
 export function finish(stream: Transform, done: () => void) {
   // Padding after the last member ends the stream early, and it ends only once.
   if (stream.readableEnded) done();

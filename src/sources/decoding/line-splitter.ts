@@ -1,10 +1,10 @@
-/** One line of a source that is not blank. */
+/** One line of a source; never a blank line. */
 export interface SourceLine {
-  /** Its number in the source from 1, counting blank lines. */
+  /** Its line number in the source from 1, counting blank lines. */
   readonly number: number;
   /** Without its line end; null when the line is longer than the limit. */
   readonly text: string | null;
-  /** As it was, without its line feed; absent when the line is longer than the limit. */
+  /** The raw bytes without the line feed; absent when the line is longer than the limit. */
   readonly bytes?: Buffer;
 }
 
@@ -13,8 +13,7 @@ const BYTE_ORDER_MARK = '\uFEFF';
 
 /**
  * Splits bytes into lines at `\n` or `\r\n`. Blank lines are left out. A line beyond the limit is dropped
- * while it is read, so that memory stays bounded, and reported by its number. Bytes that are not UTF-8 become
- * U+FFFD.
+ * while it is read, so that memory stays bounded, and reported by its number. Invalid UTF-8 becomes U+FFFD.
  */
 export class LineSplitter {
   private number = 0;
@@ -23,7 +22,7 @@ export class LineSplitter {
   private length = 0;
 
   /**
-   * @param maxLines including blank lines; the rest is ignored
+   * @param maxLines including blank lines; further lines are ignored
    * @param onTooLong called with the bytes of each line beyond the limit, in pieces, without its line feed
    */
   constructor(
@@ -49,12 +48,12 @@ export class LineSplitter {
     if (!this.isExceeded) this.keep(bytes.subarray(start));
   }
 
-  /** The last line, when no line end closed it. */
+  /** The last line, if it has no line end. */
   *end(): Generator<SourceLine> {
     if (this.length > 0 && !this.isExceeded) yield* this.takeLine();
   }
 
-  /** Counts the empty lines that begin here, and resolves to what follows them: a file can have millions. */
+  /** Skips empty lines from here on, and returns the offset after them: a file can have millions. */
   private skipLineFeeds(bytes: Buffer, start: number): number {
     let at = start;
     while (bytes[at] === NEWLINE && !this.isExceeded) {

@@ -2,7 +2,7 @@ import { InvalidRecordError, LenientReader, isAbsent } from '../../records/decod
 import type { RejectedEntries } from '../../write/batches/rejected-entries.js';
 
 /**
- * Largest number of entries that are read: an application has some hundred endpoints and consumers a minute.
+ * Largest number of entries that are read. An application has some hundred endpoints and consumers a minute.
  */
 export const MAX_ENTRIES = 20_000;
 
@@ -13,10 +13,10 @@ export const MAX_ENTRIES = 20_000;
 export type EntryDecoder<T> = (value: unknown, name: string, reader: LenientReader) => T;
 
 /**
- * The valid entries of a list; invalid ones are added to `rejected` and do not affect the others. A
- * list that is missing or null is empty.
+ * The valid entries of a list; invalid ones are added to `rejected` and do not affect the others. A missing
+ * or null list is empty.
  *
- * @throws InvalidRecordError if it is not a list
+ * @throws InvalidRecordError if the value is not a list
  */
 export function parseList<T>(
   value: unknown,

@@ -6,8 +6,8 @@ export const MAX_PATH = 1024;
 
 const AUTHORITY = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i;
 /**
- * Segments that are a number, a UUID or long hex: from 16 digits on 64-bit identifiers, object IDs and
- * digests, but not words (`decade`, `facade`).
+ * Segments that are a number, a UUID or long hex: with at least 16 digits they are 64-bit identifiers, object
+ * IDs or digests, but not words (`decade`, `facade`).
  */
 const PARAMETERS = /\/(?:\d+|[0-9a-f]{16,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?=\/|$)/gi;
 /**
@@ -35,9 +35,10 @@ export function extractPathname(url: string): string {
 }
 
 /**
- * The path pattern of a request without one: the path of its URL, in which segments that are a number, a
- * UUID or at least 16 hex digits become `{id}`; at most 1,024 code points. All static files of one extension
- * have one pattern, `/*.js`: bundlers give each version of a file another name. Never throws.
+ * The path pattern of a request without a route: the path of its URL, in which segments that are a number, a
+ * UUID or at least 16 hex digits become `{id}`; at most 1,024 code points. All static files with the same
+ * extension share one pattern, `/*.js`, because bundlers give each version of a file another name. Never
+ * throws.
  */
 export function inferPathPattern(url: string): string {
   const path = extractPathname(url);
@@ -46,13 +47,13 @@ export function inferPathPattern(url: string): string {
   return truncate(sanitize(path.replace(PARAMETERS, '/{id}')), MAX_PATH);
 }
 
-/** Whether a pattern that was inferred from a URL is that of static files. */
+/** Whether an inferred pattern is the pattern of static files. */
 export function isStaticFilePattern(path: string): boolean {
   return path.startsWith('/*.') && STATIC_FILE.test(path);
 }
 
 /**
- * The path pattern of a route as its framework spells it: every parameter in braces, at most 1,024 code
+ * The path pattern of a route in the spelling of its framework: every parameter in braces, at most 1,024 code
  * points. Never throws.
  */
 export function normalizeRoutePattern(path: string): string {

@@ -32,7 +32,7 @@ export function createSizeSumDecoder(requests: number): Decoder<number> {
 /** Milliseconds, rounded. */
 export const responseTimeDecoder = createRoundedDecoder(0, MAX_RESPONSE_TIME_MS);
 
-/** A URL; one that is too long is invalid, not truncated. */
+/** A URL; a URL that is too long is invalid, not truncated. */
 export const urlDecoder = createTextDecoder(`must have 1 to ${MAX_URL} characters`, (url) =>
   url === '' || isLongerThan(url, MAX_URL) ? undefined : url,
 );

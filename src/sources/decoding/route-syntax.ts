@@ -9,7 +9,7 @@ type Rule = (path: string, at: number) => Piece | undefined;
 const NAMED = /^\*{0,2}([A-Za-z_$][\w.$-]*)\??(?:[:=][^]*)?$/;
 /** Braces that are an optional part of an Express 5 path: `{/:id}` or `{.:format}`. */
 const OPTIONAL_PART = /^\/|(?:^|[^\w(?]):[A-Za-z_]/;
-/** Braces after a parameter that are its regular expression, as in Hono's `:id{[0-9]+}`. */
+/** Braces after a parameter with its regular expression, as in Hono's `:id{[0-9]+}`. */
 const EXPRESSION = /[[\]\\+*()|^$]/;
 const COLON_NAME = /:([A-Za-z_$][\w$]*)/y;
 const ANGLED = /<(?:[^<>/]*:)?([A-Za-z_]\w*)>/y;
@@ -23,7 +23,7 @@ const GROUP = /\(\?P?<([A-Za-z_]\w*)>/y;
 const NON_CAPTURING_GROUP = '(?:';
 /** A colon after one of these is part of a name, as in `/v1/users:batchGet`. */
 const WITHIN_NAME = /[\w})\]>]/;
-/** Characters with which no rule begins. */
+/** Characters that begin no rule. */
 const PLAIN = /[^{:<[(]+/y;
 
 const RULES = new Map<string, Rule>([
@@ -83,7 +83,9 @@ function fromGroup(path: string, at: number): Piece | undefined {
   return { text: text.includes('|') ? path.slice(at, end) : text, end };
 }
 
-/** Past a parameter's regular expression, in parentheses or braces, and its `?`, `*` or `+`. */
+/**
+ * The offset after a parameter's regular expression, in parentheses or braces, and after its `?`, `*` or `+`.
+ */
 function afterModifiers(path: string, at: number): number {
   const braced = closing(path, at, '{', '}');
   const inBraces = path.slice(at + 1, braced);
@@ -95,7 +97,9 @@ function afterQuantifier(path: string, at: number): number {
   return /[?*+]/.test(path.charAt(at)) ? at + 1 : at;
 }
 
-/** The offset after the bracket that closes the one at `at`; undefined if there is none or it is unclosed. */
+/**
+ * The offset after the bracket that closes the bracket at `at`; undefined if there is none or it is unclosed.
+ */
 function closing(path: string, at: number, open: string, close: string): number | undefined {
   let depth = 0;
   for (let i = at; i < path.length; i++) {

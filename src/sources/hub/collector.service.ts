@@ -80,7 +80,7 @@ export class CollectorService {
       const app = await this.requireApp(origin.clientId, request.ip);
       const [message] = await this.intake.receive(app, request, {
         kind,
-        // Before it is decoded, it may be any text, which the log must not contain.
+        // Before it is decoded, the environment may be any text, and the log must not contain that.
         env: envDecoder.decode(origin.env) ?? '-',
         maxBytes: this.maxBytes,
         unpackLimit: this.unpackLimit,

@@ -15,7 +15,7 @@ import type { ErrorKind, ErrorRecord } from '../../write/batches/message.js';
 import { getField } from './hub-fields.js';
 import { MAX_ENTRIES } from '../decoding/lists.js';
 
-/** A path to a value: how many steps, and how long each. */
+/** Limits on a path to a value: number of steps, and length of each. */
 const MAX_STEPS = 32;
 const MAX_STEP = 128;
 
@@ -26,7 +26,7 @@ export type ErrorContext = Pick<ErrorRecord, 'env' | 'timestamp'>;
 
 /**
  * The errors that a `sync` reports as `validation_errors` or `server_errors`. An error without a valid
- * method, path or count is left out; of the others, invalid members are left out.
+ * method, path or count is left out; other invalid members of an error are left out alone.
  */
 export function readErrors(
   source: JsonObject,

@@ -12,7 +12,7 @@ const camelNames = new Map<string, string>();
 const timeDecoder = createNumberDecoder(0, Date.UTC(2100, 0, 1) / 1000);
 const durationDecoder = createNumberDecoder(0, Number.MAX_SAFE_INTEGER);
 
-/** A member by its name in snake case; JavaScript libraries use camel case, the others snake case. */
+/** A member by its name in snake case. JavaScript libraries use camel case, other libraries snake case. */
 export function getField(source: JsonObject, name: string): unknown {
   return source[name] ?? source[toCamelCase(name)];
 }
@@ -25,7 +25,7 @@ export const epochMicrosDecoder = createDecoder(timeDecoder.ruleFor(undefined), 
 
 const decodeEpochMicros = toStrictDecoder(epochMicrosDecoder);
 
-/** The same in whole milliseconds, cut. */
+/** Seconds since the Unix epoch, as a number with a fraction, in whole milliseconds, truncated. */
 export const decodeEpochMs: StrictDecoder<number> = (value, name) =>
   Math.floor(decodeEpochMicros(value, name) / 1000);
 

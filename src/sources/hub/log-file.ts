@@ -8,11 +8,11 @@ import type { Message, MessageContext } from '../../write/batches/message.js';
 import { type LogItem, parseLogItem } from './log-item.parser.js';
 import type { UnpackLimit } from '../intake/unpack-limit.js';
 
-/** More than a library sends: it logs at most 100 requests a second and sends a file each minute. */
+/** Larger than any file of a library: it logs at most 100 requests a second and sends a file each minute. */
 const MAX_LINES = 20_000;
 
 /**
- * Reads a `log` file: NDJSON, as a rule in gzip. Invalid lines are rejected, and so is the rest of a damaged
+ * Reads a `log` file: NDJSON, usually in gzip. Invalid lines are rejected, and so is the rest of a damaged
  * file or of a file with too many lines. A 4xx would make a library retry the file forever and lose its other
  * data.
  *
@@ -28,7 +28,7 @@ export async function parseLogFile(
   const message = createMessage(uuid, context.env);
   const splitter = new LineSplitter(MAX_RECORD_BYTES, MAX_LINES);
   let unpackedBytes = 0;
-  /** Whether a line was JSON, also if it was not a valid request. */
+  /** Whether any line was JSON, including invalid requests. */
   const state = { isReadable: false };
   const addLines = async (lines: Iterable<SourceLine>) => {
     for (const { number, text } of lines) {

@@ -50,8 +50,8 @@ function readException(value: unknown, reader: LenientReader): CapturedException
     reader.ignored.push('exception');
     return null;
   }
-  // The Java library writes `stackTrace`, those of JavaScript and .NET `stacktrace`, that of Python
-  // `traceback`.
+  // The Java library writes `stackTrace`, the libraries of JavaScript and .NET write `stacktrace`, and the
+  // Python library writes `traceback`.
   const stacktrace = getField(source, 'stack_trace') ?? source.stacktrace ?? source.traceback;
   const sentryEventId = getField(source, 'sentry_event_id');
   return {

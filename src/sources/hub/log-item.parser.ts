@@ -33,7 +33,7 @@ import { readItemCapture } from './log-item.capture.js';
 const MAX_VALUES = 300_000;
 
 /**
- * A logged request, its spans and the names of the members that were left out, or the one-line reason why the
+ * A logged request, its spans and the names of the members that were left out; or the one-line reason why the
  * line is invalid.
  */
 export type LogItem =

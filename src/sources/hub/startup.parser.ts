@@ -18,7 +18,7 @@ import { parseJsonMessage } from './json-message.js';
 import { type EntryDecoder, parseList, requireAccepted } from '../decoding/lists.js';
 
 const MAX_FRAMEWORK = 64;
-/** Packages of one application, and the longest name or version of one. */
+/** Largest number of packages of an application, and longest name or version of a package. */
 const MAX_VERSIONS = 100;
 const MAX_VERSION = 128;
 
@@ -64,7 +64,7 @@ function decodeStartup(source: JsonObject, { env, now }: MessageContext): Partia
   };
 }
 
-/** Versions by package, without invalid ones. */
+/** Versions by package; invalid ones are left out. */
 function readVersions(value: unknown, reader: LenientReader): Record<string, string> {
   const versions: [string, string][] = [];
   for (const [name, version] of Object.entries(reader.read(value, 'versions', objectDecoder) ?? {})) {

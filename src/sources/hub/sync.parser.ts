@@ -33,11 +33,11 @@ import { type EntryDecoder, parseList, requireAccepted } from '../decoding/lists
 import { createEnvName } from '../intake/create-message.js';
 
 const decodeCount = toStrictDecoder(createIntegerDecoder(0, Number.MAX_SAFE_INTEGER));
-/** Of one core: a process on all cores of a large machine uses thousands. */
+/** Percent of one core: a process on all cores of a large machine uses thousands. */
 const cpuPercentDecoder = createNumberDecoder(0, 1e6);
 const memoryDecoder = createRoundedDecoder(0, Number.MAX_SAFE_INTEGER);
 const listDecoder = createDecoder('must be an array', (value) => (Array.isArray(value) ? value : undefined));
-/** As the libraries write them. */
+/** In the case of the libraries. */
 const METHODS = new Set(METHOD_NAMES);
 
 /**
@@ -123,10 +123,10 @@ type CountKey = Pick<CountRecord, 'consumer' | 'method' | 'path' | 'registersPat
  * Consumer, method and path of a count.
  *
  * The JavaScript library joins them and the status by `|` and splits the text again when it sends it. A `|`
- * in the consumer or in the path shifts the following members, and the status, which is not a number then,
- * arrives as null. The consumer `auth0|5f7c` of `POST /a` arrives as consumer `auth0`, method `5f7c` and path
- * `POST`. One `|` in the consumer can be repaired except for the path, which is lost; with more, only the
- * number of requests is known.
+ * in the consumer or in the path shifts the following members; the status is then not a number and arrives as
+ * null. The consumer `auth0|5f7c` of `POST /a` arrives as consumer `auth0`, method `5f7c` and path `POST`.
+ * One `|` in the consumer can be repaired except for the path, which is lost; with more, only the number of
+ * requests is certain.
  */
 function decodeCountKey(source: JsonObject, name: string, reader: LenientReader): CountKey {
   const readText = (member: string) =>

@@ -2,14 +2,14 @@ import { Slices } from '../../shared/async/slices.js';
 import { payloadTooLarge } from '../../platform/http/request-body.js';
 
 /**
- * The work for one body: in slices, for a limited time, and only as long as its sender waits for the
+ * The work for one body. It runs in slices, for a limited time, and only while its sender waits for the
  * response.
  */
 export class BodyWork extends Slices {
   private pastMs = 0;
 
   /**
-   * It waits until it begins.
+   * The work waits until `begin` is called.
    *
    * @param signal its reason is thrown where the work gives way
    */
@@ -21,12 +21,12 @@ export class BodyWork extends Slices {
     this.startedAt = Infinity;
   }
 
-  /** Milliseconds for which it held the event loop. */
+  /** Milliseconds for which the work held the event loop. */
   get spentMs(): number {
     return this.pastMs + this.elapsedMs;
   }
 
-  /** @throws ApiError 413 if it took too long, or the signal's reason */
+  /** @throws ApiError 413 if the work took too long, or the signal's reason */
   override async giveWay(): Promise<void> {
     await super.giveWay();
     this.signal.throwIfAborted();

@@ -23,7 +23,7 @@ export function createMessage(uuid: string, env: string): Message {
   };
 }
 
-/** An environment alone. */
+/** A record with an environment alone. */
 export function createEnvName(env: string, timestamp: number): DimensionNames {
   return { env, method: '', path: null, consumer: null, timestamp };
 }

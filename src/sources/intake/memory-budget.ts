@@ -1,15 +1,15 @@
 import { rateLimitExceeded, serviceUnavailable } from '../../platform/http/api-error.js';
 import type { ClientApp } from '../../access/tokens/client-apps.js';
 
-/** The parts of the budget up to which messages are admitted, and up to which the rows of parsed ones go. */
+/** Shares of the budget: `admitted` for raw messages, `parsed` for the rows of parsed ones. */
 interface Share {
   admitted: number;
   parsed: number;
 }
 /*
- * Rows take several times as much as their message, and a message that is rejected once it is parsed costs as
- * much as a stored one, each time its sender repeats it. So there is room for rows beyond that for messages.
- * The rows of one team leave a quarter to the messages of others.
+ * Parsed rows need several times the memory of the raw message, and a rejected message costs as much as a
+ * stored one, each time its sender repeats it. So parsed data gets its own, larger share. One team can fill
+ * at most three quarters of it.
  */
 const APP_SHARE: Share = { admitted: 1 / 4, parsed: 5 / 16 };
 const TEAM_SHARE: Share = { admitted: 3 / 5, parsed: 3 / 4 };
@@ -19,27 +19,26 @@ const RETRY_AFTER_SECONDS = 1;
 /** The memory that one message reserves. */
 export interface Reservation {
   /**
-   * Sets the reservation of a message that is not parsed yet to this number of bytes. Call it again right
-   * before it is parsed.
+   * Sets the reservation of a message that is not parsed yet to `bytes`. Call it again right before the
+   * message is parsed.
    *
-   * @throws ApiError 429 if the app or its team would exceed its share, 503 if the budget is exhausted. A
-   *   message that is the only one of its team, or of all, is never rejected, because the size of a message
-   *   is limited.
+   * @throws ApiError 429 if the app or its team would exceed its share, 503 if the budget is exhausted. The
+   * only message of a team, or of all teams, is never rejected, because the size of a message is limited.
    */
   admit(bytes: number): void;
   /**
-   * Changes the reservation of a message that is being parsed, or is parsed.
+   * Changes the reservation of a message while it is parsed and afterwards.
    *
-   * @throws ApiError as `admit` does; a share for rows is a quarter larger
+   * @throws ApiError as `admit` does; the share for rows is a quarter larger
    */
   resize(bytes: number): void;
   release(): void;
 }
 
 /**
- * Memory for messages in flight, in bytes. Each app and each team has a share, so that an app that sends too
- * much, or stalls, affects only itself, and a team only its own apps. This is back-pressure: client libraries
- * buffer and retry, and our heap does not grow.
+ * Memory for messages in flight, in bytes. Each app and each team has a share. So an app that sends too much,
+ * or stalls, affects only itself, and a team affects only its own apps. This is back-pressure: client
+ * libraries buffer and retry, and the heap of this process does not grow.
  */
 export class MemoryBudget {
   private total = 0;

@@ -25,8 +25,8 @@ const MAX_WAITING = 1_000;
 const MAX_WAIT_MS = 4_000;
 const RETRY_AFTER_SECONDS = 1;
 /**
- * After a body that held the event loop for longer in all, its app pauses for as long: it has half of the
- * time at most.
+ * A body that held the event loop longer than this makes its app pause for the same time, so the app gets at
+ * most half of the time.
  */
 const EXPENSIVE_PARSE_MS = 20;
 const MINUTE_MS = 60_000;
@@ -40,21 +40,21 @@ const OUTCOMES: Readonly<Record<number, MessageOutcome>> = {
 
 /** A kind of body that the collector accepts. */
 export interface BodyKind {
-  /** Its name in logs and metrics: `sync`, `traces`. */
+  /** The name of the kind in logs and metrics: `sync`, `traces`. */
   kind: string;
   /** The environment, if it is known before the body is read. */
   env: string;
-  /** Largest body as it arrives, in bytes, and decompressed. */
+  /** Largest body in bytes, both as it arrives and decompressed. */
   maxBytes: number;
   unpackLimit: UnpackLimit;
   /**
    * Decompresses a body in another thread.
    *
-   * @throws ApiError when it is no such body, or too large
+   * @throws ApiError when the body is damaged or too large
    */
   unpack?: ((body: Buffer) => Promise<Buffer>) | undefined;
   /**
-   * Parses the messages of a body; `reserve` sets the memory that it holds, in bytes.
+   * Parses the messages of a body; `reserve` sets the number of bytes of memory that they hold.
    *
    * @throws ApiError when the body is invalid, or takes too long
    */
@@ -63,7 +63,7 @@ export interface BodyKind {
 
 interface WeighedMessage {
   readonly message: Message;
-  /** Bytes of its rows. */
+  /** Length of its rows in bytes. */
   readonly weight: number;
 }
 
@@ -78,7 +78,7 @@ export class MessageIntake {
   private readonly rateLimitPerMinute: number;
   private readonly maxBodyMs: number;
   private readonly maxAppMs: number;
-  /** Milliseconds for which the bodies of each app held the event loop, since the minute began. */
+  /** Milliseconds for which the bodies of each app held the event loop in this minute. */
   private readonly spentMs = new Map<number, number>();
   private minute = 0;
 
@@ -130,9 +130,9 @@ export class MessageIntake {
   }
 
   /**
-   * Does the work for a body within the limits of its app, and reports why it was rejected.
+   * Does the work for a body within the limits of its app, and reports a rejection.
    *
-   * @throws ApiError if the app is disabled or sends too many, ClientDisconnected, or what `read` throws
+   * @throws ApiError if the app is disabled or sends too many, ClientDisconnected, or the errors of `read`
    */
   async accept<T>(
     app: ClientApp,
@@ -199,8 +199,8 @@ export class MessageIntake {
   }
 
   /**
-   * A body reserves its bytes while it is read, then its decompressed size, and the size of its rows once it
-   * is parsed.
+   * A body reserves its bytes while it is read, then its decompressed size, and after parsing the size of its
+   * rows.
    */
   private async readMessages(
     app: ClientApp,
@@ -212,7 +212,7 @@ export class MessageIntake {
     const body = await readBody(request, maxBytes, (bytes) => {
       reservation.admit(bytes);
     });
-    // Before it is queued: compressed bodies grow many times, and one app can queue dozens.
+    // Checked before queueing: compressed bodies grow many times, and one app can queue dozens.
     const unpackedBytes = isGzip(body) ? Math.min(readUnpackedSize(body), unpackLimit.find(body.length)) : 0;
     const bytes = Math.max(body.length, unpackedBytes);
     reservation.admit(bytes);
@@ -231,23 +231,23 @@ export class MessageIntake {
   }
 
   /**
-   * Parses a body when the turn of its app has come. A body that took long delays the next one of its app, so
-   * that an app whose bodies are expensive takes a part of the thread's time, however many it sends.
+   * Parses a body when it is its app's turn. A body that took long delays the next body of its app. So an app
+   * with expensive bodies gets a bounded share of the thread's time, however many bodies it sends.
    *
-   * @throws ApiError 429 when the app's own bodies keep it waiting, 503 when those of others do;
+   * @throws ApiError 429 when the app's own bodies keep it waiting, 503 when bodies of other apps do;
    * ClientDisconnected
    */
   private async parseInTurn<T>(app: ClientApp, work: BodyWork, parse: () => Promise<T>): Promise<T> {
     const groupPauseMs = () => (work.spentMs > EXPENSIVE_PARSE_MS ? work.spentMs : 0);
     try {
-      // A sender that left leaves the queue at once, and its bytes are free.
+      // The body of a sender that disconnected leaves the queue at once, and its memory is freed.
       return await this.parsing.run(work.signal, parse, { group: app.id, groupPauseMs });
     } catch (error) {
       throw error instanceof GroupOverloaded ? rateLimitExceeded(RETRY_AFTER_SECONDS) : error;
     }
   }
 
-  /** Each message has an identity of its own, so a retry of the body stores those that failed. */
+  /** Each message has its own identity, so a retry of the body stores only the failed messages. */
   private async commitAll(app: ClientApp, messages: readonly WeighedMessage[]): Promise<void> {
     const commits = messages.map(({ message, weight }) =>
       this.committer.commit({ app, app_id: app.id, message_uuid: message.uuid, message }, weight),

@@ -3,7 +3,7 @@ import type { Redactor } from '../../records/redaction/redactor.js';
 import type { SpanRecord } from '../../records/span-record.js';
 import type { ErrorRecord, LogMessage, Message } from '../../write/batches/message.js';
 
-/** The messages of a body with their texts redacted; names of environments and consumers are no secrets. */
+/** The messages of a body with their texts redacted. Names of environments and consumers are not secrets. */
 export async function redactMessages(
   messages: readonly Message[],
   redactor: Redactor,

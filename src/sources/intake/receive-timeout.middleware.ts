@@ -6,8 +6,8 @@ const RECEIVE_MS = 30_000;
 const timers = new WeakMap<IncomingMessage, NodeJS.Timeout>();
 
 /**
- * Limits the time in which a request must arrive, as the server's own `requestTimeout` does, which cannot be
- * lifted for one request. A streamed body arrives as fast as it is stored.
+ * Limits the time for the arrival of a request, like the server's own `requestTimeout`, which cannot be
+ * lifted for a single request. A streamed body arrives only as fast as it is stored.
  */
 export function limitReceiveTime(server: Server) {
   return (request: Request, _response: Response, next: NextFunction) => {
@@ -24,7 +24,7 @@ export function limitReceiveTime(server: Server) {
   };
 }
 
-/** Lifts the limit, for a body whose reader has one of its own. */
+/** Lifts the limit for a body whose reader has its own limit. */
 export function liftReceiveLimit(request: IncomingMessage): void {
   clearTimeout(timers.get(request));
 }

@@ -3,11 +3,11 @@ import { LRUCache } from 'lru-cache';
 import type { Metrics } from '../../telemetry/metrics/metrics.js';
 import { type RejectedEntries, rejectedField } from '../../write/batches/rejected-entries.js';
 
-/** Where a rejected message or entry came from. */
+/** The source of a rejected message or entry. */
 export interface RejectionOrigin {
   app_id: number;
   env: string;
-  /** Of the message: `startup`, `sync`, `log`. */
+  /** The kind of the message: `startup`, `sync`, `log`. */
   kind: string;
 }
 
@@ -24,13 +24,13 @@ export class RejectionReporter {
 
   constructor(private readonly metrics: Metrics | null) {}
 
-  /** A whole message. */
+  /** Reports a rejected message. */
   reportMessage(origin: RejectionOrigin, reason: string): void {
     this.metrics?.countRejected(origin.kind, 'message', rejectedField(reason), 1);
     this.write(origin, 'message rejected', reason);
   }
 
-  /** Entries and optional members that were left out of an accepted message. */
+  /** Reports entries and optional members that were left out of an accepted message. */
   reportRejected(origin: RejectionOrigin, { count, reason = '', byField, members }: RejectedEntries): void {
     for (const [field, entries] of byField) this.metrics?.countRejected(origin.kind, 'entry', field, entries);
     for (const [member, times] of members) this.metrics?.countRejected(origin.kind, 'member', member, times);

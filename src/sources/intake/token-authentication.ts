@@ -8,7 +8,7 @@ import type { ClientApp } from '../../access/tokens/client-apps.js';
 import { MessageIntake } from './message-intake.js';
 import { WriteTokens } from '../../access/tokens/write-tokens.js';
 
-/** Injection token of the limiter of failed write tokens; client IDs have another one. */
+/** Injection token of the limiter for invalid write tokens; client IDs have their own limiter. */
 export const TOKEN_FAILURES = Symbol('TOKEN_FAILURES');
 
 const CHALLENGE = { 'WWW-Authenticate': 'Bearer' };

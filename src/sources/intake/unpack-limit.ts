@@ -1,22 +1,22 @@
 import type { ApiError } from '../../platform/http/api-error.js';
 import { payloadTooLarge } from '../../platform/http/request-body.js';
 
-/** What every body may unpack to: a few equal lines are no attack. */
+/** Every body may unpack to this size: a few equal lines compress well and are no attack. */
 const ALWAYS_UNPACKED_BYTES = 1024 * 1024;
 
-/** How much a compressed body may unpack to: so many times its size, within the limit of its kind. */
+/** The largest decompressed size of a body: a multiple of its size, within the limit of its kind. */
 export class UnpackLimit {
   constructor(
     readonly maxBytes: number,
     private readonly maxRatio: number,
   ) {}
 
-  /** @param bytes of the body as it arrived, or of what arrived so far */
+  /** @param bytes size of the body, or of the part that arrived so far */
   find(bytes: number): number {
     return Math.min(this.maxBytes, Math.max(ALWAYS_UNPACKED_BYTES, bytes * this.maxRatio));
   }
 
-  /** The error of a body that unpacks to more. */
+  /** The error of a body that exceeds the limit. */
   explain(bytes: number): ApiError {
     return this.find(bytes) === this.maxBytes
       ? payloadTooLarge()

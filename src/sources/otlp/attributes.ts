@@ -8,10 +8,10 @@ import { MAX_ATTRIBUTES, MAX_VALUE, VALUE_TOO_LARGE } from '../../records/limits
 import type { ConsumerRecord } from '../../records/request-record.js';
 import type { AnyValue, KeyValue } from './generated/opentelemetry/proto/common/v1/common_pb.js';
 
-/** No text has others than those of white space. */
+/** Text has no control characters except white space. */
 const CONTROL_CHARACTER = /[^\P{Cc}\t\r\n]/u;
 
-/** Attributes of a resource, a span or a data point, by key. Of several with one key the first is used. */
+/** Attributes of a resource, a span or a data point, by key. If a key repeats, the first attribute counts. */
 export class Attributes {
   private readonly values = new Map<string, AnyValue['value']>();
 
@@ -22,7 +22,7 @@ export class Attributes {
 
   /**
    * The value of the first key that has one, as text; numbers and booleans as in JSON. Empty text is a value,
-   * but of several keys the first with another one is preferred.
+   * but a key with a value that is not blank comes first.
    */
   findText(...keys: readonly string[]): string | undefined {
     const texts = keys.map((key) => scalarText(this.values.get(key)));
@@ -30,7 +30,7 @@ export class Attributes {
     return text === undefined ? undefined : sanitize(text);
   }
 
-  /** The value of the first key that has a number, or a text of digits. */
+  /** The value of the first key with a number, or with a text of digits. */
   findNumber(...keys: readonly string[]): number | undefined {
     for (const key of keys) {
       const text = scalarText(this.values.get(key));
@@ -46,8 +46,8 @@ export class Attributes {
   }
 
   /**
-   * The values of attributes whose keys have the prefix, with the rest of the key; a list yields each of its
-   * values.
+   * The values of attributes whose keys have the prefix, each with the rest of its key; a list yields each of
+   * its values.
    */
   *listPrefixed(prefix: string): Generator<[name: string, value: string]> {
     for (const [key, value] of this.values) {
@@ -61,7 +61,8 @@ export class Attributes {
   }
 
   /**
-   * All attributes but some as text, sorted by key: the same attributes in another order have the same text.
+   * All attributes except `leftOut` as text, sorted by key: the same attributes in another order have the
+   * same text.
    */
   toKey(leftOut: readonly string[] = []): string {
     const entries = [...this.values]
@@ -72,34 +73,31 @@ export class Attributes {
 }
 
 /**
- * The HTTP method of a request, by the semantic conventions; undefined without one: it is not an HTTP
- * request.
+ * The HTTP method of a request, by the semantic conventions; undefined if there is none: then it is not an
+ * HTTP request.
  */
 export function findMethod(attributes: Attributes): string | undefined {
   const text = attributes.findText('http.request.method', 'http.method') ?? '';
   if (text.trim() === '') return undefined;
-  // The older conventions have the method as the client sent it, so it may be invalid. Such a request counts,
+  // In older conventions the method is as the client sent it, so it may be invalid. Such a request counts,
   // too.
   const method = methodDecoder.decode(text) ?? OTHER_METHOD;
   if (method !== OTHER_METHOD) return method;
-  // Only spans have the original.
+  // Only spans have the original method.
   return methodDecoder.decode(attributes.findText('http.request.method_original')) ?? method;
 }
 
-/** The status of a response. A request that failed without one counts as a 500. */
+/** The status of a response. A failed request without a status counts as a 500. */
 export function findStatusCode(attributes: Attributes, isError: boolean): number | undefined {
   return (
     attributes.findNumber('http.response.status_code', 'http.status_code') ?? (isError ? 500 : undefined)
   );
 }
 
-/** What Spring's convention has where no route matched. */
+/** The value in Spring's convention if no route matched. */
 const NO_ROUTE: ReadonlySet<string> = new Set(['', 'UNKNOWN', 'NOT_FOUND', 'REDIRECTION']);
 
-/**
- * What a route may begin with: of Django's and Kong's regular expressions, and of the patterns of Go's
- * `net/http`.
- */
+/** Prefixes of routes: of Django's and Kong's regular expressions, and of the patterns of Go's `net/http`. */
 const BEFORE_PATH = /^(?:\^|~(?=\/)|[A-Z]+ [^/ ]*(?=\/))/;
 /**
  * Scopes of instrumentations whose routes may be names, such as `app_user_show`: of Symfony, Drupal, Slim,
@@ -108,8 +106,8 @@ const BEFORE_PATH = /^(?:\^|~(?=\/)|[A-Z]+ [^/ ]*(?=\/))/;
 const NAMES_ROUTES = /\.contrib\.php\.(?!laravel\b)/;
 
 /**
- * The path pattern of a route; null if there is none. Django, Laravel, ASP.NET and others have routes without
- * the first slash, and those of Django may be regular expressions.
+ * The path pattern of a route; null if there is none. Routes of Django, Laravel, ASP.NET and others lack the
+ * first slash, and routes of Django may be regular expressions.
  *
  * @param scope the name of the instrumentation scope
  */
@@ -137,8 +135,8 @@ export function findConsumer(
 }
 
 /**
- * Attributes as the JSON text of an object. Values keep their types, and integers all their digits. Of
- * several attributes with one key it has the last.
+ * Attributes as the JSON text of an object. Values keep their types, and integers all their digits. If a key
+ * repeats, the last attribute counts.
  *
  * @param isLeftOut keys that are stored elsewhere
  */
@@ -155,9 +153,9 @@ export function attributesJson(
 }
 
 /**
- * The same within the limits of a record.
+ * Attributes as JSON text within the limits of a record.
  *
- * @param warn called with what was cut or left out
+ * @param warn called with each part that was cut or left out
  */
 export function limitedAttributesJson(
   attributes: readonly KeyValue[],
@@ -209,7 +207,7 @@ function valueJson(value: AnyValue['value'] | undefined): string {
   }
 }
 
-/** Bytes of a text as the text, so that secrets in it are found; all others in Base64. */
+/** The text of bytes that are text, so that secrets in it are found; other bytes in Base64. */
 function bytesText(value: Uint8Array): string {
   const bytes = Buffer.from(value.buffer, value.byteOffset, value.byteLength);
   const text = isUtf8(bytes) ? bytes.toString() : '\0';
@@ -219,7 +217,7 @@ function bytesText(value: Uint8Array): string {
 function doubleJson(value: number): string {
   // JSON has no NaN and no infinities; protobuf's JSON mapping writes them as strings.
   if (!Number.isFinite(value)) return JSON.stringify(String(value));
-  // The engine reads no document with digits of an integer beyond 64 bits.
+  // The engine rejects JSON with the digits of an integer beyond 64 bits.
   return Math.abs(value) < 2 ** 63 ? JSON.stringify(value) : value.toExponential();
 }
 

@@ -14,7 +14,7 @@ export type Encoding = keyof typeof MEDIA_TYPES;
 
 /** Deepest nesting of messages. */
 const MAX_DEPTH = 100;
-/** Longest text of a 64-bit integer: to convert 60 million digits took 25 seconds. */
+/** Longest text of a 64-bit integer: a conversion of 60 million digits took 25 seconds. */
 const MAX_DIGITS = 20;
 const NANOSECONDS_IN_MS = 1_000_000n;
 /** Fields that are hex in OTLP's JSON, but base64 in protobuf's JSON mapping. */
@@ -26,7 +26,7 @@ const LONG_TYPES = new Set([
   ScalarType.SFIXED64,
   ScalarType.SINT64,
 ]);
-/** How scalars are written that are not varints. */
+/** The wire types of scalars that are not varints. */
 const WIRE_TYPES: Partial<Record<ScalarType, WireType>> = {
   [ScalarType.DOUBLE]: WireType.Bit64,
   [ScalarType.FIXED64]: WireType.Bit64,
@@ -47,7 +47,7 @@ export function findEncoding(request: Request): Encoding | undefined {
 /**
  * Decodes a message. Unknown fields are skipped; an empty body is a message without fields.
  *
- * @throws InvalidRecordError if it is invalid, too deep, or has too many values in it
+ * @throws InvalidRecordError if it is invalid, too deep, or has too many values
  */
 export function decode<Desc extends DescMessage>(
   schema: Desc,
@@ -94,7 +94,8 @@ function decodeJson<Desc extends DescMessage>(schema: Desc, bytes: Buffer): Mess
 }
 
 /**
- * What the decoder of JSON says of the field; the value, which follows, may be a secret and would be logged.
+ * The decoder's message about the field, without the value after it: the value may be a secret and would be
+ * logged.
  */
 function findFieldFault(error: unknown): string | undefined {
   return error instanceof Error ? /^cannot decode [\w. ]+ from JSON/.exec(error.message)?.[0] : undefined;
@@ -137,10 +138,7 @@ function isBeyondInt64(value: JsonValue): boolean {
   return BigInt.asIntN(64, integer) !== integer;
 }
 
-/**
- * Names of the fields of a message, nested ones included, that are 64-bit integers, as the decoder accepts
- * them.
- */
+/** Names of the 64-bit integer fields of a message and its nested messages, as the decoder accepts them. */
 function listLongNames(schema: DescMessage, names = new Set<string>(), seen = new Set<DescMessage>()) {
   if (seen.has(schema)) return names;
   seen.add(schema);
@@ -161,7 +159,7 @@ export function toHex(id: Uint8Array): string {
   return Buffer.from(id.buffer, id.byteOffset, id.byteLength).toString('hex');
 }
 
-/** Whether an ID has so many bytes, not all of them zero: 16 of a trace, 8 of a span. */
+/** Whether an ID has `bytes` bytes, not all zero: 16 for a trace, 8 for a span. */
 export function isValidId(id: Uint8Array, bytes: 8 | 16): boolean {
   return id.length === bytes && id.some((byte) => byte !== 0);
 }
@@ -171,7 +169,7 @@ export function toMilliseconds(epochNs: bigint): number {
   return Number(epochNs / NANOSECONDS_IN_MS);
 }
 
-/** Counts the messages and items of lists that the decoder would make of a body; stops beyond the limit. */
+/** Counts the messages and list items that the decoder would make of a body; stops beyond the limit. */
 class ValueCounter {
   private readonly reader: BinaryReader;
 
@@ -186,14 +184,15 @@ class ValueCounter {
       const [number, wireType] = this.reader.tag();
       const field = schema.fields.find((one) => one.number === number);
       if (!field) this.reader.skip(wireType, number);
-      // As the decoder, which reads a message for every wire type: otherwise one could hide from this count.
+      // Like the decoder, which reads a message for every wire type: otherwise messages could hide from this
+      // count.
       else if (field.message) values += this.count(field.message, this.readEnd(), depth + 1);
       else values += this.countScalars(field, wireType);
     }
     return values;
   }
 
-  /** Counts the items of a list, which may be packed; none of a scalar. */
+  /** Counts the items of a list, which may be packed; 0 for a single scalar. */
   private countScalars({ fieldKind, scalar, number }: DescField, wireType: WireType): number {
     const own = (scalar !== undefined ? WIRE_TYPES[scalar] : undefined) ?? WireType.Varint;
     const isPacked = wireType === WireType.LengthDelimited && own !== WireType.LengthDelimited;
@@ -207,7 +206,7 @@ class ValueCounter {
     return own === WireType.Varint ? countVarints(packed) : packed.length / (own === WireType.Bit64 ? 8 : 4);
   }
 
-  /** The end of what follows its length. */
+  /** The end of a length-delimited field. */
   private readEnd(): number {
     const length = this.reader.uint32();
     return this.reader.pos + length;

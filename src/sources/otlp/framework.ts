@@ -5,8 +5,8 @@ import type { Resource } from './generated/opentelemetry/proto/resource/v1/resou
 const MAX_FRAMEWORK = 64;
 
 /**
- * Frameworks by a word in the names of their instrumentations. An application may have several: the outermost
- * is first.
+ * Frameworks by a word in the names of their instrumentations. If an application has several, the outermost
+ * comes first here.
  */
 const WORDS: readonly (readonly [word: RegExp, framework: string])[] = [
   [/\bnest(?:js)?\b/, 'nestjs'],
@@ -36,7 +36,7 @@ const WORDS: readonly (readonly [word: RegExp, framework: string])[] = [
   [/\botelhttp\b/, 'net/http'],
 ];
 
-/** The framework of an application, by its resource or its instrumentations; null if it is unknown. */
+/** The framework of an application, from its resource or its instrumentations; null if it is unknown. */
 export function findFramework(resource: Resource | undefined, scopes: readonly string[]): string | null {
   const attributes = new Attributes(resource?.attributes ?? []);
   const named = attributes.findText('webengine.name') ?? '';

@@ -8,13 +8,13 @@ import type {
 } from './generated/opentelemetry/proto/metrics/v1/metrics_pb.js';
 
 /**
- * The place of a bucket is the bucket of this scale in its middle: half a bin wide, so it lies within one
- * bin, and within one bucket of each coarser scale.
+ * The place of a bucket is the bucket of this scale around its middle. That is half a bin wide, so it lies
+ * within one bin, and within one bucket of each coarser scale.
  */
 const SCALE_OF_PLACES = 6;
 /**
- * At the lowest scale ten buckets reach from 1 ns to 18 minutes, and SDKs have 160. A bucket of a lower scale
- * says nothing about a time, and the accuracy of all percentiles of its app would be that of its width.
+ * At the lowest scale ten buckets reach from 1 ns to 18 minutes; SDKs send 160. A bucket of a lower scale
+ * says nothing about a time, and its width would be the accuracy of all percentiles of the app.
  */
 const [MIN_SCALE, MAX_SCALE] = [-2, 20];
 /** SDKs send 0 or nearly 0. */
@@ -56,7 +56,7 @@ export function findFault(point: HistogramPoint): string | undefined {
 }
 
 /**
- * The bins of a point's buckets, and how far the middle of a bin can be from the values that it counts.
+ * The bins of a point's buckets, and the largest distance of a bin's middle from its values.
  *
  * @param unit one unit of the values, in seconds or bytes
  */
@@ -137,13 +137,13 @@ function* listExponentialBuckets(
   }
 }
 
-/** The width of a bucket in places; several finer buckets have one place. */
+/** The width of a bucket in places; several finer buckets share one place. */
 function findWidth(scale: number): number {
   return 2 ** Math.max(0, SCALE_OF_PLACES - scale);
 }
 
 /**
- * The geometric middle of a bucket; of one without an upper bound the lower one; undefined if it has neither.
+ * The geometric middle of a bucket; the lower bound if there is no upper one; undefined if it has neither.
  */
 function findMiddle(lower: number, upper: number): number | undefined {
   if (upper === Infinity) return lower > 0 ? lower : undefined;

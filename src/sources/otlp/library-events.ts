@@ -26,7 +26,7 @@ import type { BodyContext } from './origin.js';
 const SCOPE = 'apitally';
 const MAX_TEXT = 128;
 const MAX_VERSIONS = 100;
-/** Of a record of an error without its texts, estimated. */
+/** Estimated length of an error's record without its texts. */
 const ERROR_CHARACTERS = 300;
 
 const decodeCount = toStrictDecoder(createIntegerDecoder(1, Number.MAX_SAFE_INTEGER));
@@ -57,7 +57,7 @@ export function addLibraryEvent(message: Message, record: LogRecord, context: Bo
   } catch (error) {
     message.rejected.add(`log_records[].${explainFailure(error, 'body')}`);
   }
-  // The sender counts log records, however many entries of one are invalid.
+  // The sender counts log records, even if several entries of a record are invalid.
   message.rejected.count = Math.min(message.rejected.count, before + 1);
 }
 
@@ -101,10 +101,7 @@ function addConsumer(message: Message, source: JsonObject, { now }: BodyContext)
   message.rejected.addMembers(reader.ignored);
 }
 
-/**
- * An error with the consumers that met it, each with how often: a record for each, with all texts of the
- * error.
- */
+/** Adds an error. Each consumer that met it gets its own record with a count and all texts of the error. */
 function addErrors(
   message: Message,
   kind: ErrorKind,

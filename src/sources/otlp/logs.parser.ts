@@ -17,7 +17,7 @@ const MAX_LINE = 2 ** 31 - 1;
 /** Levels by severity number: four numbers each, from 1. */
 const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'];
 
-/** Parses log records: those of a trace, and the reports of version 1 of the client libraries. */
+/** Parses log records that belong to a trace, and the reports of version 1 of the client libraries. */
 export function* parseLogs(
   { resourceLogs }: ExportLogsServiceRequest,
   context: BodyContext,
@@ -61,7 +61,7 @@ function addRecord(message: Message, record: LogRecord, scope: string, now: numb
   });
 }
 
-/** The level of the severity number, else the severity text. */
+/** The level of the severity number, otherwise the severity text. */
 function findLevel({ severityNumber, severityText }: LogRecord): string {
   const number: number = severityNumber;
   const level = LEVELS[Math.floor((number - 1) / 4)];

@@ -28,7 +28,7 @@ const MEASURES: ReadonlyMap<string, Measure> = new Map([
   ['http.server.request.body.size', 'received'],
   ['http.server.response.body.size', 'sent'],
 ]);
-/** One unit of a duration in seconds; Micrometer has words. */
+/** One unit of a duration in seconds; Micrometer writes words. */
 const SECONDS: ReadonlyMap<string, number> = new Map([
   ['s', 1],
   ['seconds', 1],
@@ -49,7 +49,7 @@ export function* parseMetrics(
   context: BodyContext,
 ): Steps<Message[]> {
   const messages = new OriginMessages(context);
-  // Once for all points: subtracting the months for each one took half of the time of parsing.
+  // Computed once for all points: subtracting the months for each point took half of the time of parsing.
   const retention = getTrafficRetention(context.now);
   for (const { resource, scopeMetrics } of resourceMetrics) {
     const message = messages.find(resource);
@@ -62,7 +62,7 @@ export function* parseMetrics(
   return messages.list();
 }
 
-/** Where metrics come from, and when. */
+/** The source of metrics, and their time. */
 interface Source {
   scope: string;
   /** Identifies the scope among those of the process. */
@@ -150,10 +150,7 @@ function addPoint(message: Message, source: Source, measured: Measured): void {
   message.points.push(record);
 }
 
-/**
- * A scope is identified by all that it has; the key of one that has only a name is the name, as in streams
- * that are stored.
- */
+/** All members identify a scope. If it has only a name, the key is the name, as in stored streams. */
 function toScopeKey(scope: InstrumentationScope | undefined, schemaUrl: string): string {
   const { name = '', version = '', attributes = [] } = scope ?? {};
   if (version === '' && attributes.length === 0 && schemaUrl === '') return name;

@@ -17,17 +17,17 @@ const MAX_MESSAGES = 10_000;
 
 /** Context of parsing a body. */
 export interface BodyContext {
-  /** Hash of the signal and the body: a repeated body has the same one. */
+  /** Hash of the signal and the body: a repeated body has the same digest. */
   digest: string;
   /** The environment in the header, which overrides that of resources. */
   env: string | undefined;
   /** Milliseconds since the Unix epoch. */
   now: number;
-  /** Most requests that a span counts as. */
+  /** Largest number of requests that a span counts as. */
   maxSpanWeight: number;
   /**
-   * Characters that the body may become beyond its own, by packed texts and texts of several records; less
-   * with each.
+   * Characters that the body may still add to its own length, by packed texts and by texts that several
+   * records repeat.
    */
   expansion: { left: number };
 }
@@ -88,13 +88,13 @@ function findEnv(attributes: Attributes): string {
 }
 
 /**
- * The UUID of the sending process: its instance ID, or a hash of what identifies it in its environment.
- * Processes of two environments often have the same name, or no name and the same attributes.
+ * The UUID of the sending process: its instance ID, or a hash of the attributes that identify it in its
+ * environment. Processes of two environments often have the same name, or no name and the same attributes.
  */
 function findInstance(attributes: Attributes, env: string): string {
   const language = attributes.findText('telemetry.sdk.language');
   const isPhp = language === 'php';
-  // The SDK for PHP makes a new ID for each request: none of them would be known, and all would be kept.
+  // The SDK for PHP makes a new ID for each request: each would be a new instance, and all would be kept.
   const id = isPhp ? (attributes.findText('host.name') ?? '') : attributes.findText('service.instance.id');
   const uuid = parseUuid(isPhp ? '' : (id ?? ''));
   if (typeof uuid === 'string') return uuid;
@@ -102,7 +102,8 @@ function findInstance(attributes: Attributes, env: string): string {
   // Micrometer may send the metrics of a process whose spans OpenTelemetry's SDK sends.
   const sdk = language === 'java' ? ['telemetry.sdk.name', 'telemetry.sdk.version'] : [];
   const identity = id === undefined ? attributes.toKey(sdk) : JSON.stringify([...service, id]);
-  // Left out where the attributes say the same, or nothing does: those that are stored were without it.
+  // Left out if it equals the environment of the attributes, or the default: stored instances were hashed
+  // without it.
   const implied = id === undefined ? findEnv(attributes) : DEFAULT_ENV;
   return hashUuid(env === implied ? identity : `${identity}\n${env}`);
 }

@@ -89,7 +89,7 @@ export class OtlpService {
             expansion: { left: this.maxBytes },
           };
           const parsed = await parseOr400(() => work.run(PARSERS[signal](bytes, encoding, context)));
-          // Before names above an app's limits are added: their spans and points are stored.
+          // Summed before names above an app's limits are added: their spans and points are stored.
           rejected = parsed.reduce((sum, message) => sum + message.rejected.count, 0);
           return parsed;
         },

@@ -6,7 +6,7 @@ const THRESHOLD = /^[0-9a-f]{1,14}$/;
 
 /**
  * The weight of a sampled span, which may be infinite: the inverse of the sampling probability in its
- * `tracestate` (`ot=th:…`, in OpenTelemetry's "TraceState: Probability Sampling"), 1 if there is none.
+ * `tracestate` (`ot=th:…`, in OpenTelemetry's "TraceState: Probability Sampling"); 1 without a probability.
  *
  * A fraction is rounded up for that share of the spans and down for the others, by a hash of the span's ID.
  * So sums are right, and a span has the same weight in every message.

@@ -72,8 +72,8 @@ const NET_HTTP = '/otelhttp';
 /** The end of the scope name of the instrumentation of Tornado. */
 const TORNADO = '.instrumentation.tornado';
 /**
- * Tornado's instrumentation has the route in the span's name from 0.63 on. Before, it had the path of the URL
- * there.
+ * From version 0.63 on, Tornado's instrumentation has the route in the span's name, before that the path of
+ * the URL.
  */
 const TORNADO_ROUTES_SINCE = 63;
 /** Spans of single ASGI messages: several for each request, without any information about the application. */
@@ -154,7 +154,7 @@ function toSpanRecord(
     duration_ns: (end > start && end <= MAX_INT64 ? end - start : 0n).toString(),
     scope_name,
     scope_version,
-    // Request Details has the bodies.
+    // The bodies are in Request Details.
     attributes: limitedAttributesJson(
       span.attributes,
       warn,
@@ -198,7 +198,7 @@ function addRequest(
   message.spanCounts.push(countRequest(request, record, weight));
 }
 
-/** The request of a span; undefined without a method: it is not an HTTP request. */
+/** The request of a span; undefined without a method: then it is not an HTTP request. */
 function readRequest(
   span: Span,
   { trace_id, span_id, duration_ns, scope_name, scope_version }: SpanRecord,
@@ -248,7 +248,7 @@ function readRequest(
   };
 }
 
-/** What a request adds to counts: as many requests as its span stands for. */
+/** The counts of a request: its span stands for `weight` requests. */
 function countRequest(request: RequestRecord, record: SpanRecord, weight: number): SpanCount {
   const { request_size_bytes, response_size_bytes } = request;
   const bins: Bin[] = [['time', findBin(Number(record.duration_ns) / 1e6 / 1000), weight]];
@@ -271,8 +271,8 @@ function countRequest(request: RequestRecord, record: SpanRecord, weight: number
 }
 
 /**
- * Some instrumentations write the path of the URL into the name, so this is only for those that have no
- * attribute for the route.
+ * Some instrumentations write the path of the URL into the name. So this is only for instrumentations without
+ * an attribute for the route.
  */
 function hasRouteInName(scope: string, version: string): boolean {
   if (!scope.endsWith(TORNADO)) return scope.endsWith(NET_HTTP);
@@ -288,7 +288,7 @@ function findSize(attributes: Attributes, which: 'request' | 'response'): number
   );
 }
 
-/** The URL, made of the parts that the attributes have. */
+/** The URL, built from the attributes that exist. */
 function findUrl(attributes: Attributes): string {
   const find = (...keys: string[]) => {
     const text = attributes.findText(...keys);
@@ -321,7 +321,7 @@ function findClient(attributes: Attributes, headers: readonly Header[]): string 
   );
 }
 
-/** The capture of a span; spans and log records of its trace are joined when they are read. */
+/** The capture of a span. Spans and log records of its trace are joined when they are read. */
 function readCapture(span: Span, attributes: Attributes, trace_id: string, expansion: Expansion): Capture {
   return {
     request_headers: readHeaders(attributes, 'http.request.header.'),
@@ -352,7 +352,7 @@ function readBody(attributes: Attributes, key: string, expansion: Expansion): st
 /** A text that may be packed; undefined if it is damaged. */
 function unpackText(bytes: Buffer, expansion: Expansion): string | undefined {
   if (!isGzip(bytes)) return sanitize(bytes.toString());
-  // Before it is unpacked: its size is not known, and thousands of bombs take time as well.
+  // Checked before unpacking: the size is not known, and thousands of bombs take time as well.
   if (expansion.left < MAX_BODY) return BODY_TOO_LARGE;
   try {
     const unpacked = gunzipSync(bytes, { maxOutputLength: MAX_BODY });

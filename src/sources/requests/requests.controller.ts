@@ -2,7 +2,7 @@ import { Controller, HttpCode, Post, Req } from '@nestjs/common';
 import type { Request } from 'express';
 import { type ImportResult, RequestsService } from './requests.service.js';
 
-/** Requests as the lines of `request-analytics import`, from log shippers and scripts. */
+/** Takes requests as lines, in the formats of `request-analytics import`, from log shippers and scripts. */
 @Controller('v1/requests')
 export class RequestsController {
   constructor(private readonly service: RequestsService) {}

@@ -25,28 +25,25 @@ const KIND = 'requests';
 const DEFAULT_ENV = 'prod';
 const DEFAULT_FORMAT = 'ndjson';
 /**
- * Bodies at once: of all apps together. An app has one, so that two of them do not wait for each other's
- * requests.
+ * Largest number of bodies at once, over all apps. An app has at most one, so that two of its bodies do not
+ * wait for each other's requests.
  */
 const MAX_BODIES = 2;
-/** A body that has waited for its sender for longer makes room for one of another app. */
+/** A body that has waited longer than this for its sender makes room for a body of another app. */
 const MAX_SENDER_WAIT_MS = 10_000;
 const RETRY_AFTER_SECONDS = 1;
 /**
- * Blank and rejected ones included; the shortest requests of an access log fill the largest body with as
- * many.
+ * Including blank and rejected lines. The largest body has this many lines of the shortest requests of an
+ * access log.
  */
 const MAX_LINES = 2_000_000;
-/**
- * What the rows of a body reserve: the batch that is committed, the one that is encoded and the one that is
- * read.
- */
+/** Memory reserved for the rows of a body: one batch is committed, one is encoded and one is read. */
 const RESERVED_BYTES = 15 * 1024 * 1024;
 const REASONS_SHOWN = 10;
 
-/** What became of the lines of a body. */
+/** The result for the lines of a body. */
 export interface ImportResult extends ImportSummary {
-  /** Why lines were rejected, the most frequent reasons first, with the numbers of their first lines. */
+  /** The reasons of rejected lines, the most frequent first, with the numbers of their first lines. */
   reasons: readonly { reason: string; count: number; lines: readonly number[] }[];
 }
 
@@ -54,7 +51,7 @@ export interface ImportResult extends ImportSummary {
 interface OpenBody {
   readonly app: ClientApp;
   readonly abort: AbortController;
-  /** Milliseconds for which it has waited for its sender. */
+  /** Milliseconds for which the body has waited for its sender. */
   waitedMs: number;
 }
 
@@ -63,7 +60,7 @@ interface OpenBody {
 export class RequestsService {
   private readonly maxBytes: number;
   private readonly unpackLimit: UnpackLimit;
-  /** In the order in which they began. */
+  /** The open bodies; the oldest comes first. */
   private readonly open = new Set<OpenBody>();
 
   constructor(
@@ -106,7 +103,7 @@ export class RequestsService {
     });
   }
 
-  /** @throws ApiError 429 if another body of the app is open, 503 if those of others leave no room */
+  /** @throws ApiError 429 if another body of the app is open, 503 if bodies of other apps leave no room */
   private openBody(app: ClientApp): OpenBody {
     const open = [...this.open];
     if (open.some((body) => body.app.id === app.id)) throw rateLimitExceeded(RETRY_AFTER_SECONDS);
@@ -117,8 +114,8 @@ export class RequestsService {
   }
 
   /**
-   * Ends the later body of a team that has all of them, or one whose sender is slow: a team, or a slow
-   * sender, must not keep others out. Its sender sends it again.
+   * Makes room for a body of another team: ends the later body of a team that has all places, or a body whose
+   * sender is slow. Neither may keep others out. The sender sends the body again.
    */
   private makeRoom({ team_id }: ClientApp, open: readonly OpenBody[]): void {
     const [first] = open;
@@ -149,7 +146,7 @@ export class RequestsService {
       }
       await this.intake.asUnavailable(importer.add(splitter.end()));
     } finally {
-      // Also after an error of the body: what was read is stored, and the next attempt is the shorter for it.
+      // Also after an error of the body: the lines read so far are stored, so the next attempt is shorter.
       await work.wait(this.intake.asUnavailable(importer.end()));
       await chunks.return(undefined);
     }
@@ -193,7 +190,7 @@ async function* unpack(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   }
 }
 
-/** What the query says of all lines. @throws ApiError 422 for an invalid parameter */
+/** The parameters of the query, which apply to all lines. @throws ApiError 422 for an invalid parameter */
 function readQuery(url: string): Omit<ImportOptions, 'appId' | 'now'> {
   const query = parseRawQuery(url);
   const read = (name: string): string | undefined => {

@@ -1,10 +1,7 @@
 import { isGzip } from '../../decoding/gunzip.js';
 import { READS_ZSTD, isZstd } from './zstd.js';
 
-/**
- * Bytes of the beginning that are enough to recognize a file: the signature of a tar archive ends at byte
- * 262.
- */
+/** Number of bytes that are enough to recognize a file: the signature of a tar archive ends at byte 262. */
 export const SIGNATURE_BYTES = 512;
 
 /** A file format that cannot be read line by line, and how to convert it. */
@@ -18,15 +15,18 @@ interface Signature {
 const MAX_HEAD = 4_096;
 const READABLE = 'only NDJSON and access logs can be imported';
 /**
- * From this share of control characters on, bytes are not text: random bytes have a tenth, text has almost
- * none.
+ * Bytes with at least this share of control characters are not text: random bytes have a tenth, text has
+ * almost none.
  */
 const MAX_CONTROL_SHARE = 0.05;
-/** Control characters that text does not have; the escape character begins a colour. */
+/**
+ * Control characters that text does not have; the escape character is not among them, because it begins a
+ * colour.
+ */
 // eslint-disable-next-line no-control-regex
 const CONTROL = /[\0-\x08\x0e-\x1a\x1c-\x1f]/g;
 
-/** In the order in which they are tried: the marks of UTF-32 begin with those of UTF-16. */
+/** The order matters: the marks of UTF-32 begin with those of UTF-16. */
 const SIGNATURES: readonly Signature[] = [
   packed('gzip, twice', 'gunzip -c', isGzip),
   packed(READS_ZSTD ? 'zstd, twice' : 'zstd, which Node.js reads from 22.15 on', 'zstd -dc', isZstd),
@@ -56,7 +56,7 @@ const SIGNATURES: readonly Signature[] = [
 ];
 
 /**
- * Why a file cannot be read line by line, and what to do, as one clause; undefined if it can be read. `head`
+ * Why a file cannot be read line by line, with the remedy, as one clause; undefined if it can be read. `head`
  * is its beginning, decompressed if it is gzip or zstd: at least `SIGNATURE_BYTES`, or the whole file.
  */
 export function explainUnreadable(head: Buffer): string | undefined {
@@ -73,7 +73,7 @@ function packed(name: string, command: string, matches: Signature['matches']): S
   };
 }
 
-/** The level, and the mark of the first block or of the end. */
+/** The signature with a level, and the mark of the first block or of the end. */
 function isBzip2(head: Buffer): boolean {
   return /^425a683[1-9](?:314159265359|177245385090)/.test(head.toString('hex', 0, 10));
 }
@@ -109,7 +109,7 @@ function hasNulsAt(head: Buffer, places: readonly number[]): boolean {
   );
 }
 
-/** Whether there are more control characters than in text, which may have blocks of NUL. */
+/** Whether the bytes have more control characters than text has; text may have blocks of NUL. */
 function isBinary(head: Buffer): boolean {
   const text = head.toString('latin1').replace(/\0{8,}/g, '');
   const controls = text.match(CONTROL)?.length ?? 0;

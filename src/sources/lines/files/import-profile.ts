@@ -1,7 +1,7 @@
 import { isStaticAsset } from '../../decoding/log-exclusion.js';
 import type { RequestRecord } from '../../../records/request-record.js';
 
-/** Hosts that are shown. */
+/** Largest number of hosts in the summary. */
 const MAX_HOSTS = 10;
 const HOST = /^https?:\/\/([^/?#]*)/;
 
@@ -12,19 +12,19 @@ export interface NotLogged {
   older_than_15_days?: number;
 }
 
-/** What the requests of an import are like, including those that the store had already. */
+/** A profile of an import's requests, including requests that the store already had. */
 export interface ProfileSummary {
   /** Times of the first and the last request, ISO 8601; null if there is none. */
   from: string | null;
   to: string | null;
-  /** The first ones, and `…` for more. */
+  /** The first hosts, and `…` if there are more. */
   hosts: readonly string[];
   /** Requests with a response time. */
   with_response_time: number;
   not_logged: NotLogged;
 }
 
-/** Collects what explains the result of an import. */
+/** Collects the figures that explain the result of an import. */
 export class ImportProfile {
   private first = Infinity;
   private last = -Infinity;

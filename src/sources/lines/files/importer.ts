@@ -17,14 +17,14 @@ export interface ImportOptions extends ParseOptions {
   appId: number;
   /** Environment of requests without one. */
   env: string;
-  /** Name of the source: part of the identity of requests without a UUID. Empty for none. */
+  /** Name of the source, a part of the identity of requests without a UUID; empty if it has none. */
   source: string;
   /** By default, the format of the first valid line. */
   format?: FormatChoice | string | undefined;
   /** By default, `SERVICE_BATCH`. */
   batch?: BatchSize;
   now: number;
-  /** The work of which the import is a part; by default it is a work of its own. */
+  /** The larger work that the import belongs to; by default the import is its own work. */
   work?: Slices;
   /** Called for each rejected line, in the order of the source. */
   onRejected?: ((line: SourceLine) => void) | undefined;
@@ -32,13 +32,13 @@ export interface ImportOptions extends ParseOptions {
 
 /** Counts of a file: `read` is `imported` + `duplicates` + `rejected`. */
 export interface FileSummary {
-  /** Lines that are not blank, without those that name the fields of others. */
+  /** Number of lines without blank lines and lines that name the fields of others. */
   read: number;
   imported: number;
   /** Requests that were already in the store. */
   duplicates: number;
   rejected: number;
-  /** Those of the imported that are in the request logs as well. */
+  /** Number of imported requests that are also in the request logs. */
   logged: number;
 }
 
@@ -55,33 +55,37 @@ export interface ImportSummary extends FileSummary {
   over_limits?: Record<string, number>;
 }
 
-/** The largest batch: a row that reaches either of them is its last. */
+/** A batch is written when it reaches either limit. */
 export interface BatchSize {
   rows: number;
-  /** Of its rows, about; one row may have more. */
+  /** Approximate characters of its rows; a single row may have more. */
   characters: number;
 }
-/** Beside other work of the process. */
+/** For an import inside the service, next to its other work. */
 const SERVICE_BATCH: BatchSize = { rows: 6_500, characters: 5 * 1024 * 1024 };
 /**
- * In a process of its own. A block costs each table behind it as much as hundreds of rows: 600,000 lines took
- * 0.79 of the time with 9,900 rows a batch instead of 4,600. With 16,400 they took as long, and 130 MB more.
+ * For an import in its own process. Each insert has a fixed cost per table, that of hundreds of rows. 600,000
+ * lines took 0.79 of the time with 9,900 rows a batch instead of 4,600; with 16,400 they took as long as with
+ * 9,900, and 130 MB more memory.
  */
 export const IMPORT_BATCH: BatchSize = { rows: 8_000, characters: 10 * 1024 * 1024 };
 /** Characters of a batch with long rows: with lines of 90 KB, an import peaks at 630 to 650 MB. */
 const LONG_ROWS_CHARACTERS = 3 * 1024 * 1024;
-/** A batch with fewer rows has long ones. */
+/** A batch with fewer rows than this has long rows. */
 const FEW_ROWS = 1_000;
 
-/** Of W3C extended. Without it, rejected lines could not be imported once they are fixed. */
+/**
+ * The line of W3C extended that names the fields. Without it, rejected lines could not be imported after a
+ * correction.
+ */
 const FIELDS_LINE = /^#fields:/i;
 const NOTHING: FileSummary = { read: 0, imported: 0, duplicates: 0, rejected: 0, logged: 0 };
 
 /**
  * Imports the lines of one or several sources. Invalid lines are skipped and reported; the import continues.
  *
- * Identities depend only on the lines, not on time or chunks, so a second import of the same
- * lines, complete or after a crash, finds the requests in the store.
+ * Identities depend only on the lines, not on time or chunks. So a second import of the same lines, complete
+ * or after a crash, finds the requests in the store.
  */
 export class Importer {
   readonly summary: ImportSummary = { ...NOTHING };
@@ -92,7 +96,7 @@ export class Importer {
   private file!: FileSummary;
   /** Name of the file, if there are several. */
   private label: string | undefined;
-  /** The line that names the fields of those that follow, until one of them is rejected. */
+  /** The line that names the fields of the following lines, until one of those is rejected. */
   private fieldsLine: SourceLine | undefined;
   private readonly logsFrom: number;
   private readonly retention: Retention;
@@ -101,11 +105,16 @@ export class Importer {
   /** The file of each record of the batch. */
   private batchFiles: FileSummary[] = [];
   private batchCharacters = 0;
-  /** While one batch is committed, the next one is looked up and encoded, and a third is read. */
+  /**
+   * Up to three batches at once: one is committed, the next is looked up and encoded, and a third is read.
+   */
   private readonly writing = new BackgroundTasks(2);
   /** Resolves when the last batch is encoded: names get their IDs in the order of the lines. */
   private encoded: Promise<void> = Promise.resolve();
-  /** Settles when the last batch is committed: one at a time, because two took 50 to 120 MB more. */
+  /**
+   * Settles when the last batch is committed. Only one batch is committed at a time, because two took 50 to
+   * 120 MB more.
+   */
   private committed: Promise<void> = Promise.resolve();
 
   constructor(
@@ -124,9 +133,9 @@ export class Importer {
   }
 
   /**
-   * The lines that follow belong to another file, whose counts are returned and complete after `end`. Files
-   * share batches, so that many small ones are as fast as one. Equal lines are counted for each file alone,
-   * as if each were imported alone.
+   * Begins another file; its counts are returned and complete after `end`. Files share batches, so that many
+   * small files are as fast as one. Equal lines are counted for each file separately, as if each file were
+   * imported alone.
    */
   startFile(label?: string): FileSummary {
     this.label = label;
@@ -138,7 +147,7 @@ export class Importer {
   }
 
   /**
-   * Adds lines; a full batch is written while the next lines are read. It gives the event loop back every few
+   * Adds lines; a full batch is written while the next lines are read. Gives way to the event loop every few
    * milliseconds.
    */
   async add(lines: Iterable<SourceLine>): Promise<void> {
@@ -155,7 +164,7 @@ export class Importer {
     }
   }
 
-  /** Writes the rest; resolves once everything is acknowledged. */
+  /** Writes the last batch; resolves once everything is acknowledged. */
   async end(): Promise<ImportSummary> {
     await this.flush();
     await this.writing.end();
@@ -215,7 +224,7 @@ export class Importer {
 
   private async write(records: readonly RequestRecord[], files: readonly FileSummary[]) {
     const written = await this.writeInTurn(records);
-    // Of equal requests in a batch, the first is written.
+    // If requests in a batch are equal, the first is written.
     const fileOf = new Map<string, FileSummary>();
     for (const [index, { request_uuid }] of records.entries()) {
       const file = files[index] ?? this.file;
@@ -240,8 +249,8 @@ export class Importer {
     try {
       return await this.writer.write(this.options.appId, records, (commit) => {
         resolve();
-        // After a failure no other batch is committed: a store that does not respond would take another
-        // minute.
+        // After a failure no further batch is committed: with a store that does not respond, each would take
+        // another minute.
         this.committed = this.committed.then(commit);
         return this.committed;
       });

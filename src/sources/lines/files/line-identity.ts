@@ -3,23 +3,23 @@ import { hexToUuid } from '../../../shared/hash-uuid.js';
 
 /**
  * An equal line is recognized if at most this many different lines lie between. Equal lines have equal times,
- * so in a log that is ordered by time they are closer to each other.
+ * so they are close to each other in a log that is ordered by time.
  */
 const REMEMBERED_LINES = 65_536;
-/** Hex digits of a hash that fit exactly into a number. */
+/** A number of hex digits that fits exactly into a JavaScript number. */
 const KEY_DIGITS = 13;
 const SOURCE = /^[A-Za-z0-9._/:-]{0,64}$/;
 export const SOURCE_RULE = 'must be 1 to 64 letters, digits, dots, underscores, hyphens, slashes or colons';
 
-/** Whether a text may name where lines come from; empty for no name. */
+/** Whether a text is a valid name of a source; empty for no name. */
 export function isSource(text: string): boolean {
   return SOURCE.test(text);
 }
 
 /**
- * The identity of each line of an import, for requests without a UUID: a UUID made of environment,
- * source, text, and how often the same text occurred before. The line number is not part of it, so that a log
- * whose first lines were deleted keeps its identities.
+ * The identity of each line of an import, for requests without a UUID: a UUID made of environment, source,
+ * text, and how often the same text occurred before. The line number is not part of it, so that a log whose
+ * first lines were deleted keeps its identities.
  *
  * Memory is bounded. If more than `REMEMBERED_LINES` other lines lie between two equal lines, the second may
  * get the identity of the first.
@@ -29,7 +29,7 @@ export class LineIdentities {
   private older: Occurrences;
 
   /**
-   * @param source names where the lines come from, such as one of several nodes that may log equal lines
+   * @param source name of the lines' source, such as one of several nodes that may log equal lines
    * @param remembered see `REMEMBERED_LINES`; a power of two
    */
   constructor(
@@ -40,9 +40,9 @@ export class LineIdentities {
     this.older = new Occurrences(2 * remembered);
   }
 
-  /** The identity of the next line. Equal lines must come in the order of their source. */
+  /** The identity of the next line. Equal lines must be passed in the order of their source. */
   next(env: string, text: string): string {
-    // Neither an environment nor a source nor a line holds a line feed.
+    // Neither an environment nor a source nor a line contains a line feed.
     const digest = hash('sha256', `${env}\n${this.source}\n${text}`);
     const occurrence = this.count(parseInt(digest.slice(0, KEY_DIGITS), 16));
     return hexToUuid(occurrence === 0 ? digest : hash('sha256', `${digest}\n${occurrence}`));
@@ -62,19 +62,19 @@ export class LineIdentities {
 }
 
 /**
- * Counts by key in one array of pairs (open addressing). A `Map` took two to three times as long and several
- * times the memory, for every line that is imported.
+ * Counts by key in one array of pairs (open addressing). For every imported line, a `Map` took two to three
+ * times as long and several times the memory.
  */
 class Occurrences {
   size = 0;
   private readonly pairs: Float64Array;
 
-  /** @param slots a power of two, more than there are keys */
+  /** @param slots a power of two, greater than the number of keys */
   constructor(slots: number) {
     this.pairs = new Float64Array(2 * slots);
   }
 
-  /** The slot of the key and its count, or a free slot for it. */
+  /** The slot of the key and its count, or a free slot for the key. */
   findSlot(key: number): number {
     const { pairs } = this;
     const last = pairs.length - 2;

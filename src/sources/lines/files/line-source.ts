@@ -13,8 +13,8 @@ const BATCH = 1_000;
 /** Enough to identify each compression. */
 const HEAD_BYTES = 4;
 /**
- * A read costs the thread 0.1 ms at any size. The size is small because gzip can expand it a thousand times;
- * four times the size raised the peak memory of an import by 18 MB.
+ * Bytes per read. A read takes 0.1 ms of the thread at any size. The size is small because gzip can expand it
+ * a thousand times; four times the size raised the peak memory of an import by 18 MB.
  */
 const READ_BYTES = 64 * 1024;
 
@@ -23,13 +23,13 @@ export class LineSourceError extends Error {
   override readonly name = 'LineSourceError';
 }
 
-/** The source is not text; `message` names its format and what to do. */
+/** The source is not text; `message` names its format and the remedy. */
 class NotTextError extends Error {}
 
 interface LineSourceOptions {
   /** Called with the bytes of lines that are too long, in pieces. */
   onTooLong?: (piece: Buffer) => void;
-  /** The file does not grow. */
+  /** Set if the file no longer grows. */
   isFinished?: boolean | undefined;
 }
 
@@ -37,9 +37,10 @@ interface LineSourceOptions {
  * The lines of a file or of standard input, plain or compressed with gzip or zstd, in batches and in bounded
  * memory. Read it once.
  *
- * Of a plain file the last line is left out if it has no line end and is no JSON: it may be half-written, and
- * half of a line of an access log can look like a whole one. It would be another request than the whole line
- * is later. Half an object of JSON is invalid, and what ends a stream or compressed data is whole.
+ * In a plain file, a last line without a line end is left out if it is not JSON: it may be half-written, and
+ * half of a line of an access log can look complete. Imported, it would be another request than the complete
+ * line later. Half an object of JSON is invalid anyway, and a last line of a stream or of compressed data is
+ * complete.
  */
 export class LineSource implements AsyncIterable<SourceLine[]> {
   private read = 0;
@@ -77,7 +78,7 @@ export class LineSource implements AsyncIterable<SourceLine[]> {
     return new LineSource('standard input', input, null, options);
   }
 
-  /** Bytes read from the source so far, as they are compressed. */
+  /** Bytes read from the source so far, before decompression. */
   get bytesRead(): number {
     return this.read;
   }
@@ -92,12 +93,12 @@ export class LineSource implements AsyncIterable<SourceLine[]> {
     return this.hasLeftOut;
   }
 
-  /** Whether bytes behind the compressed data were passed over. */
+  /** Whether bytes after the compressed data were ignored. */
   get hasTrailingBytes(): boolean {
     return this.hasTrailing;
   }
 
-  /** Ends the lines, also while the source has none, and without an error. */
+  /** Ends the lines without an error, even while the source delivers none. */
   stop(): void {
     this.hasStopped = true;
     this.input.destroy();
@@ -153,7 +154,7 @@ async function openFile(file: string): Promise<{ handle: FileHandle; size: numbe
   throw Object.assign(new Error('is a directory'), { code: 'EISDIR' });
 }
 
-/** The first bytes of a source; if it broke off before there were enough, with the error. */
+/** The first bytes of a source; with the error if the source broke off before there were enough. */
 interface Head {
   bytes: Buffer;
   failure?: Error;
@@ -186,8 +187,8 @@ async function* prepend({ bytes, failure }: Head, rest: AsyncIterable<Buffer>): 
 }
 
 /**
- * Passes the bytes on once the first of them have been checked to be text. If the source ends early, the
- * received bytes are yielded before the error.
+ * Checks that the first bytes are text, then passes all bytes on. If the source ends early, the received
+ * bytes are yielded before the error.
  *
  * @throws NotTextError
  */

@@ -1,15 +1,15 @@
-/** Fewer NUL bytes in a row are data. */
+/** Fewer consecutive NUL bytes are data. */
 const MIN_PADDING = 8;
 const NUL = 0;
 const [LINE_FEED, CARRIAGE_RETURN] = ['\n'.charCodeAt(0), '\r'.charCodeAt(0)];
 const SEPARATOR = Buffer.from('\n');
 
 /**
- * The bytes of a log without blocks of NUL, which a rotation, a crash or a server with the file open leaves
- * in it. A block in the middle of a line ends that line: what follows was written later.
+ * The bytes of a log without blocks of NUL. A rotation, a crash or a server with the file open leaves such
+ * blocks. A block in the middle of a line ends that line: the text after it was written later.
  */
 export async function* removePadding(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  /** NUL bytes at the end of what was read, of which it is not known yet what they are. */
+  /** Number of NUL bytes at the end of the input so far; the next bytes decide whether they are data. */
   let held = 0;
   let isLineStart = true;
   for await (const chunk of chunks) {

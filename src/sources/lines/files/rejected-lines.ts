@@ -1,9 +1,9 @@
 const LINES_SHOWN = 5;
-/** Reasons are few, because they contain member names and rules but no text of a line. */
+/** Reasons are few, because they contain member names and rules, but no text of a line. */
 const MAX_REASONS = 1_000;
 const OTHER_REASONS = 'other reasons';
 
-/** Lines that were rejected for one reason. */
+/** Lines with the same reason for their rejection. */
 export interface RejectedLines {
   readonly reason: string;
   count: number;

@@ -3,20 +3,20 @@ import { join } from 'node:path';
 import { type FormatChoice, LineParser } from '../formats/request-format.js';
 import { LineSource, LineSourceError, describeError } from './line-source.js';
 
-/** Lines of the beginning in which a file's first request is looked for. */
+/** Number of lines at the beginning of a file that are searched for its first request. */
 const LOOKED_AT_LINES = 1_000;
 const names = new Intl.Collator('en', { numeric: true });
 
-/** A file that is to be imported. */
+/** A file to be imported. */
 export interface SourceFile {
   readonly path: string;
-  /** Null if unknown, as of a pipe. */
+  /** Null if unknown, for example for a pipe. */
   readonly bytes: number | null;
-  /** Why it is not imported. */
+  /** The reason why the file is not imported. */
   readonly error?: LineSourceError;
-  /** It has lines, and none of the first ones is a request. */
+  /** The file has lines, but none of the first ones is a request. */
   readonly isForeign?: boolean;
-  /** It does not grow any more. */
+  /** The file no longer grows. */
   readonly isFinished?: boolean;
 }
 
@@ -26,10 +26,9 @@ interface DatedFile extends SourceFile {
 }
 
 /**
- * The files of several paths, each once, in the order of their first requests, or of their names where those
- * are equal or not known. A directory stands for the files in it, without those in its directories and those
- * whose names begin with a dot; one of them that has no request at its beginning is `isForeign`, such as an
- * error log beside an access log.
+ * The files of several paths, each once, in the order of their first requests, or of their names if those
+ * times are equal or unknown. A directory stands for its files, without subdirectories and hidden files; a
+ * file in it without a request at its beginning is `isForeign`, such as an error log next to an access log.
  */
 export async function findSourceFiles(
   paths: readonly string[],
@@ -57,7 +56,7 @@ async function* expand(path: string): AsyncGenerator<SourceFile & { isInDirector
     const entries = (await readdir(path)).filter((name) => !name.startsWith('.'));
     let count = 0;
     for (const entry of entries.map((name) => join(path, name))) {
-      // A link may lead nowhere.
+      // A link may point to nothing.
       const stats = await stat(entry).catch(() => null);
       if (!stats?.isFile()) continue;
       count += 1;
@@ -69,12 +68,15 @@ async function* expand(path: string): AsyncGenerator<SourceFile & { isInDirector
   }
 }
 
-/** Finds the first request of a file. What cannot be read is found again when the file is imported. */
+/**
+ * Finds the first request of a file. Errors of reading are ignored here: the import of the file meets them
+ * again.
+ */
 async function lookInto(
   { path, bytes, isInDirectory = false }: SourceFile & { isInDirectory?: boolean },
   format: FormatChoice | string | undefined,
 ): Promise<DatedFile> {
-  // What is read of a pipe is gone.
+  // Bytes that are read from a pipe are gone.
   if (bytes === null) return { path, bytes };
   const parser = new LineParser(format);
   let count = 0;

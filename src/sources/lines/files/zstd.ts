@@ -12,7 +12,10 @@ export const READS_ZSTD = createZstdDecompress !== undefined;
 
 const FRAME = 0xfd2fb528;
 const SKIPPABLE = 0x184d2a50;
-/** Four bytes can become a block of 128 KiB: what a slice becomes is in memory at once, 128 MiB at most. */
+/**
+ * Input is unpacked in slices of this size: four bytes can become a block of 128 KiB, and the output of a
+ * slice is in memory at once, 128 MiB at most.
+ */
 const SLICE_BYTES = 4_096;
 
 const REASONS: Readonly<Record<string, string>> = {
@@ -22,7 +25,8 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Whether bytes begin as a zstd file does: with a frame of data, or with one to skip (RFC 8878, section 3.1).
+ * Whether bytes begin as a zstd file does: with a frame of data, or with a frame to skip (RFC 8878, section
+ * 3.1).
  */
 export function isZstd(bytes: Buffer): boolean {
   if (bytes.length < 4) return false;
@@ -31,10 +35,10 @@ export function isZstd(bytes: Buffer): boolean {
 }
 
 /**
- * Decompresses zstd, also with several frames. Of truncated or damaged input, the readable part is yielded
+ * Decompresses zstd, also with several frames. For truncated or damaged input, the readable part is yielded
  * before the error is thrown.
  *
- * @param onTrailing called for bytes behind the last frame, which are passed over
+ * @param onTrailing called for bytes after the last frame, which are ignored
  */
 export async function* unzstd(
   chunks: AsyncIterable<Buffer> | Iterable<Buffer>,

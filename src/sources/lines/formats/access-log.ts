@@ -23,11 +23,11 @@ import {
 } from '../../decoding/request-decoders.js';
 import { MAX_URL, isLongerThan, normalizeMethod, sanitize } from '../../../records/text.js';
 
-/** A host, with or without a port. `_` is nginx's name of a server that has none. */
+/** A host, with or without a port. `_` is nginx's name for a server without a name. */
 const HOST = /^(?![_-]$)([\w.-]{1,255}|\[[\da-fA-F:.]{1,255}\])(?::(\d{1,5}))?$/;
 const DEFAULT_PORT = /^(?:(http:\/\/[^/?#]*):80|(https:\/\/[^/?#]*):443)(?=[/?#]|$)/i;
 const ABSOLUTE = /^[a-z][a-z\d+.-]*:\/\//i;
-/** `off` of nginx, and the name under which sidecars of Istio reach each other. */
+/** `off` in nginx, and the name that sidecars of Istio use for each other. */
 const NOT_TLS = /^(?:off$|outbound_)/;
 const PROTOCOL = /^HTTP\/\d(?:\.\d)?$/;
 /**
@@ -39,11 +39,11 @@ const X_RAY = /(?:^|;)(?:Root=)?1-([\da-f]{8})-([\da-f]{24})(?:;|$)/i;
 const CLOUD_TRACE = /^projects\/[^/]{1,64}\/traces\/([\da-f]{32})$/i;
 const NUMERIC = /^[+-]?\d{1,15}(?:\.\d{1,9})?$/;
 /**
- * Several times of one request: of nginx's upstreams, or of the phases of a load balancer. A hyphen is no
+ * Several times of one request: of nginx's upstreams, or of the phases of a load balancer. A hyphen is not a
  * time.
  */
 const TIMES = /^[\d.-]{1,20}(?:(?:, ?| : | )[\d.-]{1,20}){1,32}$/;
-/** A duration with units, as Go writes it (`1m2.5s`, `12.3ms`), or with one after a blank. */
+/** A duration with units, as Go writes it (`1m2.5s`, `12.3ms`), or with a unit after a blank. */
 const DURATION = /^(?:(\d{1,6})h)?(?:(\d{1,8})m(?!s))?(?:(\d{1,12}(?:\.\d{1,9})?) ?(s|ms|µs|μs|us|ns))?$/;
 const UNIT_MS: Readonly<Record<string, number>> = { s: 1_000, ms: 1, µs: 1e-3, μs: 1e-3, us: 1e-3, ns: 1e-6 };
 /**
@@ -54,15 +54,12 @@ const ESCAPES = /((?:\\x[0-9A-Fa-f]{2}){1,4096})|\\u([0-9A-Fa-f]{4})|\\(.)/gs;
 const ESCAPED: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', b: '\b', f: '\f', v: '\v' };
 /** A byte of a URL may be written in four characters; twice that leaves room for method and protocol. */
 const MAX_ESCAPED = 8 * MAX_URL;
-/** Behind an address without brackets, as HAProxy and AWS write it. */
+/** After an address without brackets, as HAProxy and AWS write it. */
 const PORT = /:\d{1,5}$/;
 
-/**
- * What a line of an access log says of its request, each value as it is written: a text, a number, or a value
- * of JSON.
- */
+/** The values of a line of an access log, each as it is written: a text, a number, or a value of JSON. */
 export interface LogValues {
-  /** A time in any form that `parseLogTime` knows; or a date, and a time of the day. */
+  /** A time in any form that `parseLogTime` accepts; or a date, and a time of the day. */
   timestamp?: unknown;
   date?: unknown;
   time?: unknown;
@@ -71,26 +68,26 @@ export interface LogValues {
   method?: unknown;
   /** A path with its query, or a whole URL. */
   url?: unknown;
-  /** A path, and what follows its question mark. */
+  /** A path, and the text after its question mark. */
   path?: unknown;
   query?: unknown;
-  /** With or without a port. */
+  /** A host with or without a port. */
   host?: unknown;
   port?: unknown;
   scheme?: unknown;
   /** The protocol or the server's name of TLS, which means https. */
   tls?: unknown;
   status_code?: unknown;
-  /** An address or several, with or without ports. */
+  /** One address or several, with or without ports. */
   client_ip?: unknown;
   /** An address and its port. */
   client_ip_port?: unknown;
-  /** Addresses of the client and of proxies, as the header `X-Forwarded-For` has them. */
+  /** Addresses of the client and of proxies, in the form of the header `X-Forwarded-For`. */
   forwarded_for?: unknown;
   /** The authenticated user. */
   user?: unknown;
   consumer?: unknown;
-  /** The route, as its framework spells it. */
+  /** The route in the spelling of its framework. */
   route?: unknown;
   request_size_bytes?: unknown;
   response_size_bytes?: unknown;
@@ -98,7 +95,7 @@ export interface LogValues {
   response_time_s?: unknown;
   response_time_us?: unknown;
   response_time_ns?: unknown;
-  /** With its unit, or in seconds. */
+  /** A number with a unit, or in seconds. */
   response_time?: unknown;
   /** A trace ID, or a header with one. */
   trace_id?: unknown;
@@ -112,16 +109,16 @@ export type ValueNames = Readonly<Record<'timestamp' | 'method' | 'url' | 'statu
 
 const NO_REQUEST = { reason: 'request: there is none' };
 
-/** Whether a value of a log says that there is none. */
+/** Whether a value of a log means "none". */
 export function isBlank(value: unknown): boolean {
   return isAbsent(value) || value === '' || value === '-';
 }
 
 /**
- * The request of a line, or the reason why it is none. Optional values that are invalid are left out and
+ * The request of a line, or the reason why the line is invalid. Invalid optional values are left out and
  * named. Never throws.
  *
- * @param loggedAt time of a line that has none itself
+ * @param loggedAt time of the envelope, for a line without a time
  */
 export function toRequest(
   values: LogValues,
@@ -141,7 +138,7 @@ export function toRequest(
   const target = isBlank(values.url) ? (line?.target ?? joinTarget(values)) : values.url;
   if (target === undefined) return missing('url', names);
   if (isBlank(values.status_code)) return missing('status_code', names);
-  // What a request line has is valid.
+  // The parts of a request line are valid already.
   const method = isNamed ? methodDecoder.decode(values.method) : line?.method;
   if (method === undefined) return { reason: `method: ${methodDecoder.ruleFor(values.method)}` };
   const text = target === line?.target ? line.target : urlDecoder.decode(target);
@@ -224,15 +221,15 @@ function joinTarget({ path, query }: LogValues): unknown {
 }
 
 /**
- * A URL without the port of its scheme; and a path with its slash, whatever a client sent: what begins a cell
- * of a spreadsheet must not be up to a stranger.
+ * A URL without the default port of its scheme; or a path with a leading slash, whatever the client sent: a
+ * stranger must not decide how a cell of a spreadsheet begins.
  */
 function normalizeTarget(target: string, method: string): string {
   if (ABSOLUTE.test(target)) return target.replace(DEFAULT_PORT, '$1$2');
   return target === '*' || method === 'CONNECT' ? target : `/${target}`;
 }
 
-/** A number that may be written as text; none if there is no value, and any other value as it is. */
+/** A number that may be written as text; undefined if there is no value; any other value unchanged. */
 function toNumber(value: unknown): unknown {
   if (typeof value === 'number') return value;
   if (isBlank(value)) return undefined;
@@ -250,7 +247,8 @@ function findResponseTime(values: LogValues): unknown {
 }
 
 /**
- * A time, or the sum of several, in milliseconds; none where one of them is -1, and any other value as it is.
+ * A time, or the sum of several times, in milliseconds; undefined if one of them is -1; any other value
+ * unchanged.
  */
 function toMilliseconds(value: unknown, perUnit: number): unknown {
   if (value === undefined) return undefined;
@@ -267,7 +265,7 @@ function sum(times: string): unknown {
   return numbers.includes(-1) ? -1 : numbers.reduce((total, number) => total + number, 0);
 }
 
-/** Milliseconds of a text with units, or of seconds; any other value as it is. */
+/** Milliseconds of a text with units, or of seconds; any other value unchanged. */
 function parseDuration(value: unknown): unknown {
   const seconds = toMilliseconds(value, 1_000);
   if (typeof seconds !== 'string') return seconds;
@@ -276,7 +274,7 @@ function parseDuration(value: unknown): unknown {
   return (Number(hours) * 60 + Number(minutes)) * 60_000 + Number(rest) * (UNIT_MS[unit] ?? 0);
 }
 
-/** Scheme and host of the URL; undefined where no host is known. */
+/** Scheme and host of the URL; undefined if the host is unknown. */
 function findOrigin({
   host: given,
   port,
@@ -287,15 +285,15 @@ function findOrigin({
   const host = isBlank(given) ? getHeader(request_headers, 'host') : given;
   if (isBlank(host)) return undefined;
   const forwarded = isBlank(named) ? getHeader(request_headers, 'x-forwarded-proto') : named;
-  // Proxies in a chain append theirs.
+  // Each proxy in a chain appends its scheme.
   const [scheme = ''] = isBlank(forwarded) ? [] : String(forwarded).split(',');
   const isSecure = (!isBlank(tls) && !NOT_TLS.test(String(tls))) || String(port) === '443';
   return toOrigin(String(host), scheme.trim() || (isSecure ? 'https' : undefined));
 }
 
 /**
- * The URL's scheme and host from a host with or without a port; undefined if it is no host. The port of the
- * scheme is left out. Without a scheme, port 443 means https.
+ * Scheme and host of a URL, from a host with or without a port; undefined if the text is not a host. The
+ * default port of the scheme is left out. Without a scheme, port 443 means https.
  */
 function toOrigin(text: string, scheme?: string): string | undefined {
   const [, name, port] = HOST.exec(text) ?? [];
@@ -315,8 +313,8 @@ function findUser(user: unknown): string | null {
 }
 
 /**
- * The client's address: of what the log names as its client, the first public one. If that is not public, or
- * if proxies are trusted, it is the first public one that proxies named.
+ * The client's address: the first public address that the log names as the client. If there is none, or if
+ * proxies are trusted, the first public address that proxies named.
  */
 function findClient(values: LogValues, trustForwarded: boolean): string | null {
   const { client_ip, client_ip_port, request_headers = [] } = values;
@@ -338,21 +336,21 @@ function parseClients(text: string): string[] {
 }
 
 /**
- * `for="[2001:db8::7]:443";proto=https` of `Forwarded`, or an address in quotes; IIS writes a plus sign for a
- * blank.
+ * An address in `for="[2001:db8::7]:443";proto=https` of `Forwarded`, or in quotes; IIS writes a plus sign
+ * for a blank.
  */
 function readHop(hop: string): string {
   return hop.replace(/^.*\bfor=/i, '').replace(/;.*$|["+\s]/g, '');
 }
 
-/** The trace ID of a header that has one, or of a text that is one; null if it is neither. */
+/** The trace ID in a header, or in a text that consists of it; null if there is none. */
 function readTraceId(text: string): string | null {
   const [, time = '', rest = ''] = X_RAY.exec(text) ?? [];
   const id = time + rest || (TRACEPARENT.exec(text) ?? CLOUD_TRACE.exec(text))?.[1];
   return traceIdDecoder.decode(id ?? text) ?? null;
 }
 
-/** Method and target of a request line, `GET /x HTTP/1.1`, or the reason why it is none. */
+/** Method and target of a request line, `GET /x HTTP/1.1`, or the reason why the line is invalid. */
 function readRequestLine(text: string): { method: string; target: string } | { reason: string } {
   const tooLong = { reason: `url: must have 1 to ${MAX_URL} characters` };
   if (text.length > MAX_ESCAPED) return tooLong;
@@ -364,7 +362,7 @@ function readRequestLine(text: string): { method: string; target: string } | { r
   return isLongerThan(target, MAX_URL) ? tooLong : { method, target };
 }
 
-/** The target before the protocol, which HTTP/0.9 does not have; empty when it is neither. */
+/** The target before the protocol, which HTTP/0.9 lacks; empty if there is no target. */
 function targetFrom(text: string): string {
   const end = text.lastIndexOf(' ');
   if (end !== -1 && PROTOCOL.test(text.slice(end + 1))) return sanitize(text.slice(0, end));
@@ -372,8 +370,8 @@ function targetFrom(text: string): string {
 }
 
 /**
- * Undoes, in a text that is not too long for a request, `\"`, `\\`, `\n` and the like, `\u00e9`, and `\xhh`,
- * of which runs are UTF-8.
+ * Decodes escapes in a text within the length of a request: `\"`, `\\`, `\n` and similar, `\u00e9`, and
+ * `\xhh`, whose runs are UTF-8.
  */
 export function unescapeText(text: string): string {
   if (!text.includes('\\') || text.length > MAX_ESCAPED) return text;

@@ -3,28 +3,28 @@ import type { Header } from '../../../records/capture.js';
 import { type LogValues, isBlank, unescapeText } from './access-log.js';
 import { findClosingQuote, sanitize } from '../../../records/text.js';
 
-/** A quoted value, or one without quotes: `name="value"` is one. */
+/** A value in quotes or without; `name="value"` is one value. */
 interface Token {
   readonly text: string;
   readonly isQuoted: boolean;
-  /** A quote that opens it and does not close. */
+  /** Whether it begins with a quote that is never closed. */
   readonly isOpen?: boolean;
 }
 
-/** Values behind the user agent that are looked at. */
+/** Number of values after the user agent that are examined. */
 const MAX_TOKENS = 64;
-/** Values before the client's address that a logger may have written. */
+/** Largest number of values before the client's address that a logger may have written. */
 const MAX_PREFIX = 8;
 /**
  * A response time: seconds as nginx and gunicorn write them, also with a name, or milliseconds as Traefik
- * does.
+ * writes them.
  */
 const RESPONSE_TIME =
   /^(?:(?:rt|request_time|response_time|duration)="?)?(?:(\d{1,9}\.(?:\d{3}|\d{6}))s?|(\d{1,12})ms)"?$/;
-/** Addresses of the client and of proxies under a name. */
+/** Addresses of the client and of proxies, with a name. */
 const FORWARDED =
   /^(?:http_)?(?:x[-_])?(?:forwarded[-_]for|xff|real[-_]ip|(?:true[-_])?client[-_]ip|cf[-_]connecting[-_]ip)[=:]"?([^"]*)"?$/i;
-/** What a client sends as its referer, or a proxy logs in its place. */
+/** The referer of a client, or the value that a proxy logs instead. */
 const REFERER = /^(?:-?$|\/|[a-z][a-z\d+.-]*:\/\/)/i;
 const NOT_ITS_FORM = 'line: must begin with host, identity, user, [time] and "request"';
 const WRONG_TIME = 'time: must have the form 17/May/2015:10:05:03 +0000, from 1970 to 2099';
@@ -45,7 +45,7 @@ const QUOTE = '"'.charCodeAt(0);
  * is none of the format.
  */
 export function readCombined(values: readonly string[]): LogValues | null {
-  // Without the time, it is the one of syslog.
+  // Without its own time, the line has the time of syslog.
   const hasTime = values.length === 6;
   const from = hasTime ? 2 : 1;
   const [before = '', behind = ''] = [values[0], values[from + 3]];
@@ -63,7 +63,7 @@ export function readCombined(values: readonly string[]): LogValues | null {
   return request;
 }
 
-/** Why a line is none of the format. @param missing the name of the first value that was not found */
+/** Why a line is not in the format. @param missing the name of the first value that was not found */
 export function explainCombined(line: string, missing: string): string {
   const timeEnd = line.indexOf('] "');
   const opening = timeEnd === -1 ? -1 : line.lastIndexOf(' [', timeEnd);
@@ -82,7 +82,7 @@ function readClient(text: string): LogValues | null {
   return unusual ?? readUser(text, first);
 }
 
-/** The values behind a virtual host, or behind addresses that a proxy named. */
+/** The values after a virtual host, or after addresses that a proxy named. */
 function readFromHost(text: string, first: List): LogValues | null {
   const second = listAt(text, first.end + 1);
   const third = listAt(text, second.end + 1);
@@ -94,7 +94,10 @@ function readFromHost(text: string, first: List): LogValues | null {
   return first.isQuoted || (isAddress(first) && isAddress(second)) ? readAddresses(text, first) : null;
 }
 
-/** The client from a place on: its address, or what a proxy named and the address of the proxy. */
+/**
+ * The client from an offset on: its address, or the addresses that a proxy named and the address of the
+ * proxy.
+ */
 function readAddresses(text: string, list: List, host?: string): LogValues | null {
   const next = listAt(text, list.end + 1);
   return list.isQuoted || (isAddress(list) && isAddress(next))
@@ -102,7 +105,7 @@ function readAddresses(text: string, list: List, host?: string): LogValues | nul
     : readUser(text, list, host);
 }
 
-/** The client behind what a logger wrote before the line, which is neither a host nor a user. */
+/** The client after a logger's prefix, which is neither a host nor a user. */
 function readBehindPrefix(text: string, first: List): LogValues | null {
   if (isAddress(first)) return null;
   let list = listAt(text, first.end + 1);
@@ -113,10 +116,10 @@ function readBehindPrefix(text: string, first: List): LogValues | null {
   return null;
 }
 
-/** The values with the user, who follows an identity behind the client; null if there is none. */
+/** The values with the user, who follows an identity after the client; null if there is none. */
 function readUser(text: string, client: List, host?: string, forwarded_for?: string): LogValues | null {
   const identityEnd = text.indexOf(' ', client.end + 1);
-  // Of two hyphens, one may be missing.
+  // One of the two hyphens may be missing.
   const user = text.slice((identityEnd === -1 ? client.end : identityEnd) + 1);
   if (identityEnd === -1 ? user !== '-' : identityEnd === client.end + 1) return null;
   if (user === '' || user.startsWith(' ')) return null;
@@ -134,7 +137,7 @@ function readUser(text: string, client: List, host?: string, forwarded_for?: str
   };
 }
 
-/** Addresses with commas between, with or without quotes around them; or one word. */
+/** Addresses separated by commas, with or without quotes around them; or one word. */
 interface List {
   readonly text: string;
   readonly end: number;
@@ -158,7 +161,7 @@ function isAddress({ text, isQuoted }: List): boolean {
   return isQuoted || parseAddress(text.split(',', 1)[0] ?? '') !== null;
 }
 
-/** Adds the columns behind the size. */
+/** Adds the columns after the size. */
 function readColumns(text: string, values: LogValues) {
   const tokens = tokenize(text);
   const refererAt = findReferer(tokens);
@@ -197,7 +200,7 @@ function tokenize(text: string): Token[] {
   return tokens;
 }
 
-/** The end of a word, of which a part in quotes behind `=` may have blanks. */
+/** The end of a word. A part in quotes after `=` may contain blanks. */
 function findWordEnd(text: string, at: number): number {
   const blank = text.indexOf(' ', at);
   const end = blank === -1 ? text.length : blank;
@@ -206,7 +209,7 @@ function findWordEnd(text: string, at: number): number {
 }
 
 /**
- * Where the referer is, which the user agent follows; -1 if there is none. A server may write a hyphen
+ * Index of the referer, which precedes the user agent; -1 if there is none. A server may write a hyphen
  * without quotes for either.
  */
 function findReferer(tokens: readonly Token[]): number {

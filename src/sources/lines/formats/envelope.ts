@@ -1,14 +1,14 @@
 import { isBlank } from './access-log.js';
 import { type JsonObject, objectDecoder } from '../../../records/decoding/decoders.js';
 
-/** What a logger, a container or a shipper wrote around a line. */
+/** The text that a logger, a container or a shipper wrote around a line. */
 export interface Envelope {
   readonly inside: string | JsonObject;
-  /** The time at which the line was logged, as it is written. */
+  /** The time at which the line was logged, in its written form. */
   readonly time?: unknown;
   /** The rest of the line follows in another envelope. */
   readonly isPartial?: boolean;
-  /** It is an envelope also if there is no request in it. */
+  /** Whether it is an envelope even without a request in it. */
   readonly isKnown?: boolean;
 }
 
@@ -19,14 +19,14 @@ const LEVEL = String.raw`\[?(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|CRITIC
 
 /** `nginx:` or `nginx[12]:`, with the name of the host before it. */
 const TAG = /^(?:[\w.:%@-]{1,255} )??[^\s:[\]"{}]{1,64}(?:\[[^\]\s]{1,64}\])?: {1,8}(?=\S)/;
-/** Of a message without a tag. What a hyphen follows is the client of an access log. */
+/** The host of a message without a tag. If a hyphen follows, it is the client of an access log. */
 const HOST = /^[\w.:%@-]{1,255} (?!- |\[)/;
-/** RFC 5424, of whose structured data Heroku leaves the hyphen out. */
+/** RFC 5424. Heroku leaves out the hyphen of its structured data. */
 const RFC_5424 = new RegExp(
   String.raw`^1 (${ISO}|-) \S{1,255} \S{1,48} \S{1,128} \S{1,32} (?:(?:\[[^\]]{0,4096}\]){1,16} ?|- ?|)\uFEFF?`,
 );
 const RFC_3164 = new RegExp(String.raw`^(${CLOCK_DATE}|${ISO}) `);
-/** RFC 6587: the length of a message before it. */
+/** RFC 6587: the length of a message precedes it. */
 const PRIORITY = /^(?:\d{1,6} )?<\d{1,3}>/;
 /** The container runtime interface of Kubernetes. */
 const CRI = new RegExp(String.raw`^(${ISO}) std(?:out|err) ([FP])(?::\S{0,32})? ?`);
@@ -36,7 +36,7 @@ const LOAD_BALANCER =
   /^\S{1,256} \S{1,64}:\d{1,5} (?:-|\S{1,64}:\d{1,5}) -?[\d.]{1,20} -?[\d.]{1,20} -?[\d.]{1,20} /;
 const COMPOSE = /^[A-Za-z\d][\w.-]{0,127} +\| /;
 const KUBECTL = /^\[pod\/[\w./-]{1,255}\] /;
-/** Of loggers of Python and others: a time, the level, and the name of the logger in any order. */
+/** The prefix of loggers of Python and others: a time, the level, and the name of the logger in any order. */
 const LOGGER = new RegExp(
   String.raw`^(?:\[?(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?: ?(?:Z|[+-]\d\d:?\d\d))?)\]? (?:- )?(?:[\w.]{1,64} - )?)?${LEVEL}(?:: {0,12}| ?- ?| {1,12})(?:(?:\[[\w.]{1,64}\]|[A-Za-z_][\w.]{0,63}:) ?)?(?:- )?`,
 );
@@ -45,8 +45,8 @@ const COLOURS = /\x1b\[[\d;]{0,16}m/g;
 const LETTER = /[A-Za-z]/;
 
 /**
- * What stands before a line: the header of syslog (RFC 3164, RFC 5424), of Kubernetes, of
- * `docker compose logs`, `docker logs -t` or `kubectl logs`, or of a logger; null if there is nothing.
+ * The prefix of a line: the header of syslog (RFC 3164, RFC 5424), of Kubernetes, of `docker compose logs`,
+ * `docker logs -t` or `kubectl logs`, or of a logger; null if there is none.
  */
 export function peelPrefix(line: string): Envelope | null {
   const first = line.charAt(0);
@@ -75,7 +75,7 @@ function peelPriority(line: string): Envelope | null {
   return peel(RFC_5424, message) ?? peelSyslog(message) ?? { inside: message };
 }
 
-/** RFC 3164: a time, a host that may be left out, and a tag that may be left out. */
+/** RFC 3164: a time, an optional host, and an optional tag. */
 function peelSyslog(line: string): Envelope | null {
   const [match, time] = RFC_3164.exec(line) ?? [];
   if (match === undefined) return null;
@@ -95,15 +95,17 @@ function peelIso(line: string): Envelope | null {
   return { inside: message.slice(tag.length), time };
 }
 
-/** Members that hold a line, of Docker, Fluent Bit, journald, Vector, Filebeat, Google Cloud and others. */
+/**
+ * Members with a line as text, of Docker, Fluent Bit, journald, Vector, Filebeat, Google Cloud and others.
+ */
 const TEXTS = ['log', 'MESSAGE', 'message', 'textPayload', 'msg', 'line', 'event.original', '@message'];
-/** Members that hold a line of JSON which the shipper parsed. */
+/** Members with a line of JSON that the shipper parsed. */
 const OBJECTS = ['json', 'jsonPayload', 'log_processed', 'message', 'log', 'parsed'];
 const TIMES = ['time', '@timestamp', 'timestamp', 'date', '__REALTIME_TIMESTAMP', '_time'];
 /** Docker ends a part of a long line without a line feed. */
 const DOCKER_PART = 16_384;
 
-/** What an object of JSON has around a line; null if there is no line in it. */
+/** The envelope of an object of JSON; null if it contains no line. */
 export function peelObject(object: JsonObject): Envelope | null {
   const member = (name: string) => (Object.hasOwn(object, name) ? object[name] : undefined);
   const time = TIMES.map(member).find((value) => !isBlank(value));
@@ -124,7 +126,7 @@ export function peelObject(object: JsonObject): Envelope | null {
   return inside === undefined ? null : { inside, time };
 }
 
-/** A text; journald writes one that is not UTF-8 as its bytes. */
+/** A text; journald writes a text that is not UTF-8 as its bytes. */
 function readText(value: unknown): string | undefined {
   if (typeof value === 'string') return value;
   const isBytes =

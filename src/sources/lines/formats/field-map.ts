@@ -3,31 +3,31 @@ import { type LogValues, type ValueNames, isBlank } from './access-log.js';
 import { type JsonObject, objectDecoder, textDecoder } from '../../../records/decoding/decoders.js';
 
 /**
- * Names of values in a line, the best first. Of a member of a member the name is a path: `request.headers`.
+ * Names of values in a line, the best name first. The name of a nested member is a path: `request.headers`.
  */
 type Names = string | readonly string[];
 
-/** Where a log has the headers of a request or of its response. */
+/** The place of the request's or response's headers in a log. */
 export interface HeaderSource {
   /** Matches the names of headers, with a group for the header's own name: `request_User-Agent`. */
   readonly pattern?: RegExp;
-  /** Whether underscores in such names stand for hyphens, as in variables of nginx. */
+  /** Whether underscores in these names stand for hyphens, as in variables of nginx. */
   readonly hasUnderscores?: boolean;
   /** An object of headers: a text or a list of texts by name. */
   readonly object?: string;
-  /** Headers under names of their own, for those that are not found otherwise. */
+  /** Headers under other names, for headers that are not found otherwise. */
   readonly named?: Readonly<Record<string, Names>>;
 }
 
 type ValueMember = Exclude<keyof LogValues, 'request_headers' | 'response_headers'>;
 
-/** What the values of a format's lines mean: for each member of a request, the names of its value. */
+/** The meaning of the values in a format's lines: for each member of a request, the names of its value. */
 export type FieldMap = Readonly<Partial<Record<ValueMember, Names>>> & {
   readonly request_headers?: HeaderSource;
   readonly response_headers?: HeaderSource;
 };
 
-/** More than servers accept. */
+/** Above the limits of servers. */
 const MAX_HEADERS = 200;
 
 /** Reads lines, as objects, by a field map. */
@@ -35,7 +35,7 @@ export class FieldReader {
   private readonly fields: readonly (readonly [member: ValueMember, paths: readonly Path[]])[];
   private readonly request: HeaderReader;
   private readonly response: HeaderReader;
-  /** The log's names of the values that a request needs. */
+  /** The names in the log of the values that a request needs. */
   readonly names: ValueNames;
 
   constructor(map: FieldMap) {
@@ -63,7 +63,7 @@ export class FieldReader {
   }
 }
 
-/** A name, and its parts where it has several. */
+/** A name, and its parts if it is a path. */
 interface Path {
   readonly name: string;
   readonly parts: readonly string[];
@@ -86,7 +86,7 @@ function enumerate(names: readonly string[]): string {
   return unique.length < 2 ? (unique[0] ?? '') : `${unique.slice(0, -1).join(', ')} or ${unique.at(-1)}`;
 }
 
-/** The first of these that has a value. */
+/** The first of these values that is not blank. */
 function findValue(line: JsonObject, paths: readonly Path[]): unknown {
   for (const path of paths) {
     const value = valueAt(line, path);
@@ -95,7 +95,7 @@ function findValue(line: JsonObject, paths: readonly Path[]): unknown {
   return undefined;
 }
 
-/** Of a name with dots, the member of that name comes before that of an object in an object. */
+/** A member whose name contains dots comes before a nested member. */
 function valueAt(line: JsonObject, { name, parts }: Path): unknown {
   if (Object.hasOwn(line, name)) return line[name];
   let value: unknown = parts.length === 0 ? undefined : line;
@@ -138,7 +138,7 @@ function add(headers: Header[], name: string, value: unknown) {
   headers.push([textDecoder.decode(name.toLowerCase()) ?? '', text]);
 }
 
-/** Members that say the same thing: a map that names one of them has it in place of all. */
+/** Members with the same meaning: a map that names one of them replaces all of them. */
 const ALTERNATIVES: readonly (readonly ValueMember[])[] = [
   ['timestamp', 'date', 'time'],
   ['request', 'url', 'path', 'query'],
@@ -159,7 +159,7 @@ const OTHER_MEMBERS: readonly ValueMember[] = [
   'response_size_bytes',
   'trace_id',
 ];
-/** Members of a request that a map names. */
+/** Members of a request that a map can name. */
 export const MAPPED_MEMBERS: readonly string[] = [
   ...ALTERNATIVES.flat(),
   ...OTHER_MEMBERS,
@@ -171,10 +171,10 @@ const HEADERS: Readonly<Record<string, string>> = { user_agent: 'user-agent', re
 const HEADER = /^header\.([\w-]{1,128})$/;
 
 /**
- * The map that a text such as `timestamp=ts,url=req.url` says: members of a request, and the names of their
- * values in the log.
+ * Parses a map such as `timestamp=ts,url=req.url`: members of a request, and the names of their values in the
+ * log.
  *
- * @throws RangeError if it is none
+ * @throws RangeError if the text is not a map
  */
 export function parseFieldMap(text: string): FieldMap {
   const members: Record<string, string> = {};
@@ -190,7 +190,7 @@ export function parseFieldMap(text: string): FieldMap {
   return { ...members, ...(Object.keys(named).length > 0 && { request_headers: { named } }) };
 }
 
-/** What a format's values mean, with the names of a map in place of the format's own. */
+/** The field map of a format; names of the second map replace the format's own. */
 export function mergeFields(fields: FieldMap, map: FieldMap): FieldMap {
   const replaced = ALTERNATIVES.filter((members) =>
     members.some((member) => map[member] !== undefined),

@@ -1,17 +1,17 @@
 import { unescapeText } from './access-log.js';
 import { type Template, checkTemplate, escape } from './template.js';
 
-/** A way to write the form of a line. */
+/** A syntax for the form of a line. */
 interface Dialect {
-  /** How the place of a value is written. */
+  /** Matches the placeholder of a value. */
   readonly value: RegExp;
-  /** The name of nginx's variable with that value. */
+  /** The name of nginx's variable with the same value. */
   readonly toName: (match: RegExpExecArray) => string;
 }
 
-/** What has no meaning here. */
+/** The name of values that are not used. */
 const IGNORED = '_';
-/** A time in the form that the format string gives to it. */
+/** The name of a time in the form that the format string gives to it. */
 const TIME = 'time_custom';
 /** Conversions of `strftime`, Apache's words for times since the epoch, and Envoy's digits of a fraction. */
 const TIME_SHAPES: readonly (readonly [conversion: RegExp, shape: string])[] = [
@@ -85,7 +85,7 @@ const NGINX: Dialect = {
 };
 
 const APACHE: Dialect = {
-  // Several directives of a time, as for its fraction and its offset, are one value.
+  // Consecutive directives of a time, for example for its fraction and its offset, are one value.
   value: /((?:%\{[^}]*\}t[ .,:]?)*%\{[^}]*\}t)|(%U%q)|%(?:!?[\d,]+)?[<>]?(?:\{([^}]*)\})?(\^\w\w|[A-Za-z])/g,
   toName: ([, times, target, argument, directive = '']) => {
     if (times !== undefined) return TIME;
@@ -133,17 +133,17 @@ const ENVOY: Dialect = {
 const DIRECTIVE = /^\s*(log_format|LogFormat)\s+([^]*?);?\s*$/;
 const NGINX_OPTIONS = /^\S+\s+(?:escape=\w+\s+)?/;
 const QUOTED = /"((?:[^"\\]|\\[^])*)"|'((?:[^'\\]|\\[^])*)'/g;
-/** More than servers accept in a line of their configuration. */
+/** Longer than servers accept in a line of their configuration. */
 const MAX_FORMAT = 16_384;
 
-/** Whether a text is meant as a format string: it has a place for a value. */
+/** Whether a text is a format string: it has a placeholder. */
 export function isFormatString(text: string): boolean {
   return DIRECTIVE.test(text) || /[$%]\S/.test(text);
 }
 
 /**
- * The form of lines that a server writes, from the text of its configuration: nginx's `log_format`, Apache's
- * `LogFormat`, the access log format of gunicorn or of Envoy, as a directive or as its string alone.
+ * The form of a server's lines, from the text of its configuration: nginx's `log_format`, Apache's
+ * `LogFormat`, the access log format of gunicorn or of Envoy, as a directive or as the string alone.
  *
  * @throws RangeError if lines of that form have no request
  */
@@ -161,7 +161,7 @@ export function parseFormatString(text: string): Template {
   return checkTemplate(template);
 }
 
-/** The form of lines, in the words of a server's configuration. */
+/** The form of lines, in the syntax of a server's configuration. */
 export function parseTemplate(format: string, dialect: Dialect = findDialect(format)): Template {
   const fields: { name: string; before: string; shape: string | undefined }[] = [];
   let at = 0;
@@ -169,7 +169,7 @@ export function parseTemplate(format: string, dialect: Dialect = findDialect(for
   for (const match of format.matchAll(dialect.value)) {
     before += toText(format.slice(at, match.index), dialect);
     at = match.index + match[0].length;
-    // Apache writes brackets around a time that has no form of its own.
+    // Apache writes brackets around a time without its own form.
     const isBracketed = /^%(?:t|\(t\)s)$/.test(match[0]);
     const name = isBracketed ? 'time_local' : dialect.toName(match);
     const shape = name === TIME ? findTimeShape(match[0]) : undefined;
@@ -180,8 +180,7 @@ export function parseTemplate(format: string, dialect: Dialect = findDialect(for
 }
 
 /**
- * What a time looks like, from the directives that write it: `%{%Y-%m-%d}t %{%T}t`, or
- * `%START_TIME(%s.%3f)%`.
+ * The shape of a time, from the directives that write it: `{%Y-%m-%d}t %{%T}t`, or `%START_TIME(%s.%3f)%`.
  */
 function findTimeShape(directives: string): string {
   const format = directives
@@ -211,8 +210,8 @@ function findDialect(format: string): Dialect {
 }
 
 /**
- * The text of a configuration's strings, of which nginx joins several; the text itself if it is no string of
- * a configuration.
+ * The text of a configuration's strings; nginx joins several. The text itself if it is not a string of a
+ * configuration.
  */
 function unquote(text: string, isDirective: boolean): string {
   const strings = [...text.matchAll(QUOTED)];

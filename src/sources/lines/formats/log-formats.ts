@@ -6,38 +6,38 @@ import { parseLogTime } from './log-times.js';
 
 /** A format of access logs. */
 export interface LogFormat {
-  /** As `--format` names it. */
+  /** The name in `--format`. */
   readonly name: string;
-  /** As messages name it. */
+  /** The name in messages. */
   readonly label: string;
-  /** Whether an object of JSON, or the values of a line `name=value name=value`, are of the format. */
+  /** Whether an object of JSON, or the values of a line `name=value name=value`, have this format. */
   readonly matches?: (line: JsonObject) => boolean;
-  /** What the values of an object mean. */
+  /** The meaning of the values of an object. */
   readonly fields?: FieldMap;
-  /** The forms of its lines of text, in the words of nginx or of Envoy. */
+  /** The forms of its lines of text, in the syntax of nginx or of Envoy. */
   readonly lines?: readonly string[];
-  /** Whether its lines have no more values at their end than that, and no fewer. */
+  /** Whether its lines have exactly these values, with no further ones at their end. */
   readonly isExact?: boolean;
-  /** Whether blanks fill the columns of its lines. */
+  /** Whether blanks pad the columns of its lines. */
   readonly isPadded?: boolean;
   /**
-   * Reads the values of a line of text, if they are more than `VARIABLES` says; null if it is none of the
-   * format.
+   * Reads the values of a line of text, if `VARIABLES` does not cover them; null if the line does not have
+   * this format.
    */
   readonly read?: (values: readonly string[]) => LogValues | null;
   /**
-   * Whether the server writes a backslash before a quote in a value; the default depends on the words of
+   * Whether the server writes a backslash before a quote in a value; the default depends on the syntax of
    * `lines`.
    */
   readonly hasEscapes?: boolean;
   /**
-   * Why a line of text is none of the format.
+   * Why a line of text does not have this format.
    * @param missing the name of the first value that was not found
    */
   readonly explainText?: (line: string, missing: string) => string;
-  /** Why an object is no request; undefined if it may be one. */
+  /** Why an object is not a request; undefined if it may be a request. */
   readonly explain?: (line: JsonObject) => string | undefined;
-  /** Corrects values that mean something else than they say. */
+  /** Corrects values whose meaning differs from their name. */
   readonly correct?: (values: LogValues, line: JsonObject) => LogValues;
 }
 
@@ -61,7 +61,7 @@ const FORWARDED_FOR = [
   'http_x_real_ip',
 ];
 
-/** Variables of nginx, and names that stand for what other servers write. */
+/** Variables of nginx, and names for the values of other servers. */
 export const VARIABLES: FieldMap = {
   timestamp: ['request_creation_time', 'msec', 'time_iso8601', 'time_local', 'time_custom'],
   request: 'request',
@@ -101,7 +101,7 @@ const ISTIO_LINE = [
   '"%REQ(X-REQUEST-ID)%" "%REQ(:AUTHORITY)%" "%UPSTREAM_HOST%" %UPSTREAM_CLUSTER_RAW% %UPSTREAM_LOCAL_ADDRESS%',
   '%DOWNSTREAM_LOCAL_ADDRESS% %DOWNSTREAM_REMOTE_ADDRESS% %REQUESTED_SERVER_NAME% %ROUTE_NAME%',
 ].join(' ');
-/** A Classic Load Balancer writes no type before it, and ends behind the protocol. */
+/** A Classic Load Balancer does not write the type, and its lines end after the protocol. */
 const ALB_LINE = [
   '$time_iso8601 $_ $client_ip_port $_ $processing_times $elb_status_code $_ $content_length $bytes_sent "$request"',
   '"$http_user_agent" $_ $_ $_ "$trace_id" "$_" "$_" $_ $request_creation_time',
@@ -109,7 +109,7 @@ const ALB_LINE = [
 const NPM_REQUEST =
   '$request_method $scheme $host "$request_uri" [Client $remote_addr] [Length $body_bytes_sent] [Gzip $_]';
 
-/** Common names in logs of JSON whose members anyone may name. */
+/** Common names in JSON logs whose members the operator can name. */
 const COMMON: FieldMap = {
   ...VARIABLES,
   timestamp: [
@@ -182,14 +182,14 @@ const NGINX_NAMES = [
   'time_iso8601',
 ];
 
-/** The format of lines whose first request looks like no other. */
+/** The format of lines; the first line that is a request decides it. */
 export const FORMATS: readonly LogFormat[] = [
   {
     name: 'combined',
     label: 'the common or the combined format',
     lines: [
       '$before [$time_local] "$request" $status $body_bytes_sent$behind',
-      // Behind the time of syslog.
+      // After the time of syslog.
       '$before "$request" $status $body_bytes_sent$behind',
     ],
     read: readCombined,
@@ -560,7 +560,7 @@ export function findJsonFormat(line: JsonObject): LogFormat | undefined {
   return FORMATS.find(({ matches }) => matches?.(line));
 }
 
-/** The member `request` may have the target alone. */
+/** The member `request` may contain only the target. */
 function correctTarget({ request, ...values }: LogValues): LogValues {
   if (typeof request !== 'string' || request.includes(' '))
     return { ...values, ...(request !== undefined && { request }) };
@@ -568,8 +568,8 @@ function correctTarget({ request, ...values }: LogValues): LogValues {
 }
 
 /**
- * Version 1 of the gateway writes whole milliseconds; all others write seconds. The gateway adds names of its
- * own to the query.
+ * Version 1 of the gateway writes whole milliseconds; all others write seconds. The gateway adds its own
+ * names to the query.
  */
 function correctAzure(values: LogValues, line: JsonObject): LogValues {
   const { response_time_s: taken, ...rest } = values;
@@ -583,7 +583,7 @@ function correctAzure(values: LogValues, line: JsonObject): LogValues {
   };
 }
 
-/** The log has the route, and not always the path. */
+/** The log has the route, but not always the path. */
 function correctApiGateway(values: LogValues): LogValues {
   // `GET /pets/{id}`, or `$default`.
   const route =
@@ -595,7 +595,7 @@ function correctCloudflare(
   values: LogValues,
   { EdgeStartTimestamp: start, EdgeEndTimestamp: end }: JsonObject,
 ): LogValues {
-  // In whole seconds, the difference is no time.
+  // Whole seconds are too coarse for a difference.
   const isWhole = [start, end].every((time) => parseLogTime(time) % 1_000 === 0);
   return isWhole ? values : { ...values, response_time_ms: parseLogTime(end) - parseLogTime(start) };
 }
@@ -607,7 +607,7 @@ function explainCaddy(line: JsonObject): string | undefined {
   return isRequest ? undefined : 'line: is a message of Caddy, not a request';
 }
 
-/** Where no handler wrote a response, the client got an empty one with 200 (caddyserver/caddy#5182). */
+/** If no handler wrote a response, the client got an empty one with 200 (caddyserver/caddy#5182). */
 function correctCaddy(values: LogValues): LogValues {
   return values.status_code === 0 ? { ...values, status_code: 200 } : values;
 }

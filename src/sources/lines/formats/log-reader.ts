@@ -12,13 +12,13 @@ const NEXT_REQUEST = new RegExp(
 );
 const NOT_THE_LAST = 'line: another request follows; each must end with a line feed';
 
-/** Where the time of a line is that has none itself, as text of an error message. */
+/** The place of the time for a line without a time, as text of an error message. */
 const TIME_AROUND = 'a time around it, as syslog and containers write it';
 
 const variables = new FieldReader(VARIABLES);
 const NO_TIME = { ...variables.names, timestamp: TIME_AROUND };
 
-/** The request of a line of text, or why it is none; and how many of its values were found. */
+/** The request of a line of text, or why the line is invalid; and how many of its values were found. */
 interface TextResult {
   readonly result: LineResult;
   readonly found: number;
@@ -30,8 +30,8 @@ export class LogReader {
   private readonly fields: FieldReader | undefined;
 
   /**
-   * @param map names of values in objects, in place of the format's own
-   * @param template the exact form of lines, in place of the format's own
+   * @param map names of values in objects, which replace the format's own
+   * @param template the exact form of lines, which replaces the format's own
    */
   constructor(
     readonly format: LogFormat,
@@ -106,7 +106,7 @@ export class LogReader {
   }
 }
 
-/** Values by their names, of equal ones the first that has a value. */
+/** Values by their names. If names repeat, the first that has a value counts. */
 function toObject(names: readonly string[], values: readonly string[]): JsonObject {
   const pairs = new Map<string, string>();
   for (const [index, value] of values.entries()) {

@@ -16,21 +16,21 @@ const DAY_FIRST = new RegExp(
 const MONTH_FIRST = new RegExp(
   String.raw`^(?:[A-Z][a-z]{2} )?([A-Z][a-z]{2}) {1,2}(\d{1,2}) ${CLOCK}(?: (\d{4}))?$`,
 );
-/** `2026/11/20 08:15:02` of Go, and with a hyphen between as Gin has it. */
+/** `2026/11/20 08:15:02` of Go; Gin writes a hyphen between. */
 const SLASHES = /^(\d{4})\/(\d\d)\/(\d\d) (?:- )?/;
 const COMMON_LENGTH = '17/May/2015:10:05:03 +0000'.length;
 const NUMBER = /^\d{1,19}(?:\.\d{1,9})?$/;
 /**
- * Times since the epoch from here on are in milliseconds, microseconds, nanoseconds: in seconds they are
- * after the year 5000.
+ * Times since the epoch from these values on are in milliseconds, microseconds and nanoseconds. In seconds
+ * they would be after the year 5000.
  */
 const [FROM_MS, FROM_US, FROM_NS] = [1e11, 1e14, 1e17];
 const HALF_A_DAY_MS = 43_200_000;
 
 /**
- * A time as a log writes it, in milliseconds since the Unix epoch: a number since the epoch whose unit
- * follows from its size, an ISO 8601 date and time, the time of the common log format, or that of `ctime`.
- * UTC without an offset. NaN for any other value, and outside the years 1970 to 2099.
+ * A time of a log in milliseconds since the Unix epoch: a number since the epoch, whose unit follows from its
+ * size, an ISO 8601 date and time, the time of the common log format, or the time of `ctime`. UTC without an
+ * offset. NaN for any other value, and outside the years 1970 to 2099.
  */
 export function parseLogTime(value: unknown): number {
   const epochMs =
@@ -60,7 +60,7 @@ function toIso(text: string): string {
     .replace(/ (?:UTC|GMT)$| (?=[+-]\d)/, (zone) => (zone === ' ' ? '' : 'Z'));
 }
 
-/** The time of the common log format, digit by digit: nearly every line of an access log has it. */
+/** The time of the common log format, digit by digit: nearly every line of an access log has this form. */
 function readCommonLogTime(text: string): number {
   const year = readTwoDigits(text, 7) * 100 + readTwoDigits(text, 9);
   const month = MONTHS.indexOf(text.slice(3, 6)) + 1;
@@ -87,11 +87,12 @@ function parseMonthFirst(text: string): number | undefined {
   const [match, month, day, hour, minute, second, fraction, year] = MONTH_FIRST.exec(text) ?? [];
   if (match === undefined) return undefined;
   if (year !== undefined) return toLocal(Number(year), month, [day, hour, minute, second], fraction);
-  // Syslog writes no year: the time is the last one that is not in the future, for a clock half a day ahead.
+  // Syslog writes no year. So the time is the last possible one that is not in the future, allowing for a
+  // clock half a day ahead.
   const latest = Date.now() + HALF_A_DAY_MS;
   const thisYear = new Date(latest).getUTCFullYear();
   const inYear = (one: number) => toLocal(one, month, [day, hour, minute, second], fraction);
-  // Of the 29th of February, the last four years have one.
+  // At least one of the last four years has a 29th of February.
   return [0, 1, 2, 3, 4].map((ago) => inYear(thisYear - ago)).find((time) => time <= latest);
 }
 

@@ -115,7 +115,9 @@ function readRequest(source: JsonObject, { shiftMs = 0, baseUrl }: ParseOptions)
   return { record, ignored: reader.ignored };
 }
 
-/** Whether an object is another kind of JSON: a request with an invalid member has the others. */
+/**
+ * Whether an object is another kind of JSON: a request with one invalid member still has the other members.
+ */
 export function isForeignObject(source: JsonObject): boolean {
   return NAMES.filter((name) => isAbsent(source[name])).length > 1;
 }

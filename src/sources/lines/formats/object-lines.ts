@@ -3,11 +3,10 @@ import { unescapeText } from './access-log.js';
 import { type JsonObject, objectDecoder } from '../../../records/decoding/decoders.js';
 import { findClosingQuote } from '../../../records/text.js';
 
-/** Runs of bytes as nginx escapes them by default, which JSON does not allow. */
+/** Runs of bytes in nginx's default escapes, which JSON does not allow. */
 const HEX_BYTES = /(?:\\x[0-9A-Fa-f]{2}){1,4096}/g;
 /**
- * What may stand between two strings of JSON where a variable of nginx without quotes has no value, or
- * several.
+ * Between two strings of JSON: a variable of nginx without quotes whose value is empty or has several parts.
  */
 const UNQUOTED =
   /^(\s{0,8}:\s{0,8})([-\d.][-\d.,: ]{0,1024}?|)\s{0,8}(,?\s{0,8}[}\]]{1,64}\s{0,8}|,\s{0,8})$/;
@@ -16,18 +15,18 @@ const TRAILING_COMMA = /,(?=\s{0,8}[}\]])/;
 const NAME_AND_VALUE = /([\w.@-]{1,128})=(?!=)/y;
 /** More than any log has. */
 const MAX_PAIRS = 256;
-/** Fewer may stand in any text. */
+/** Fewer may occur in any text. */
 const MIN_PAIRS = 3;
 
-/** Whether a text begins as an object of JSON. */
+/** Whether a text begins like an object of JSON. */
 export function isJsonObject(text: string): boolean {
   return text.startsWith('{') || text.trimStart().startsWith('{');
 }
 
 /**
- * The object of a line of JSON; undefined if it is none. What nginx writes into a JSON of its `log_format` is
- * accepted where it is no JSON: bytes that it escaped without `escape=json`, and variables without quotes
- * that have no value or several.
+ * The object of a line of JSON; undefined if the line is not an object. Two kinds of invalid JSON that
+ * nginx's `log_format` produces are accepted: bytes escaped without `escape=json`, and variables without
+ * quotes whose value is empty or has several parts.
  *
  * @throws SyntaxError if it is not JSON; RangeError if it is nested too deeply
  */
@@ -67,7 +66,7 @@ function toJsonText(escapes: string): string {
   return JSON.stringify(Buffer.from(escapes.replaceAll('\\x', ''), 'hex').toString()).slice(1, -1);
 }
 
-/** The values of a line of logfmt, `at=info method=GET path="/a"`; undefined if it is none. */
+/** The values of a line of logfmt, `at=info method=GET path="/a"`; undefined if the line is not logfmt. */
 export function parseLogfmt(text: string): JsonObject | undefined {
   const pairs: [name: string, value: string][] = [];
   for (let at = 0; at < text.length && pairs.length < MAX_PAIRS;) {

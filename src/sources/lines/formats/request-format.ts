@@ -16,7 +16,7 @@ import {
   readCloudFrontObject,
 } from './w3c-log.parser.js';
 
-/** The formats that `--format` names. */
+/** The names of formats in `--format`. */
 export const REQUEST_FORMATS: readonly string[] = [
   'ndjson',
   'w3c',
@@ -24,21 +24,21 @@ export const REQUEST_FORMATS: readonly string[] = [
   ...FORMATS.map(({ name }) => name),
 ];
 
-/** How the lines of a source are read. */
+/** How the lines of a source are to be read. */
 export interface FormatChoice {
   /** One of `REQUEST_FORMATS`; by default the first valid line decides. */
   readonly name?: string | undefined;
   /** The exact form of lines of text. */
   readonly template?: Template | undefined;
-  /** Names of values in JSON, in place of those of the format. */
+  /** Names of values in JSON, which replace the names of the format. */
   readonly map?: FieldMap | undefined;
 }
 
 /**
- * How lines are read, from the texts of `--format` and `--map`.
+ * Parses the texts of `--format` and `--map`.
  *
  * @param format a name of `REQUEST_FORMATS`, or the text of a server's configuration
- * @throws RangeError with one line that says what is wrong
+ * @throws RangeError with one line that names the mistake
  */
 export function parseFormatChoice(format: string | undefined, map: string | undefined): FormatChoice {
   const isText = format !== undefined && !REQUEST_FORMATS.includes(format);
@@ -63,17 +63,20 @@ function inNameOf<Result>(name: string, parse: () => Result): Result {
 
 const COMMENT = /^\s*(?:#|\/\/)/;
 const ARRAY = /^\s*\[\s*(?:\{|$)/;
-/** Lines that stand beside requests. */
+/** Lines that occur next to requests. */
 const OTHER_LOGS: readonly (readonly [name: string, pattern: RegExp])[] = [
   ['the error log of Apache', /^\[[A-Z][a-z]{2} [A-Z][a-z]{2} \d\d \d\d:\d\d:\d\d(?:\.\d{1,9})? \d{4}\] \[/],
   ['the error log of nginx', /^\d{4}\/\d\d\/\d\d \d\d:\d\d:\d\d \[[a-z]{4,6}\] \d/],
 ];
 const NOT_AN_OBJECT = { reason: 'line: must be a JSON object' };
-/** Envelopes in envelopes: syslog around Docker around a logger. */
+/** Largest number of nested envelopes: syslog around Docker around a logger. */
 const MAX_LAYERS = 6;
-/** Values of a line by which a message names its format: one may stand in any text. */
+/**
+ * Number of values in a line that is enough for a message to name its format: a single one may occur in any
+ * text.
+ */
 const MIN_FOUND = 2;
-/** The same as the longest line. */
+/** The limit of a single line. */
 const MAX_PENDING = 16 * 1024 * 1024;
 
 const READERS: ReadonlyMap<string, LogReader> = new Map(
@@ -93,15 +96,15 @@ const FORMAT_STRING = { name: 'format string', label: 'the format string' };
  */
 export class LineParser {
   private decided: string | undefined;
-  /** Of the format string or the map that was given. */
+  /** Reads with the given format string or map. */
   private readonly custom: LogReader | undefined;
   private readonly hasTemplate: boolean;
-  /** What the first line that is not a comment looks like. */
+  /** The kind of the first line that is not a comment. */
   private opening: 'array' | 'object' | 'text' | undefined;
   private readonly w3c = new W3cLogParser();
   /** Whether lines were found in members of objects. */
   private isInside = false;
-  /** The parts of a line that a container runtime divided. */
+  /** The parts of a line that a container runtime split. */
   private pending = '';
 
   constructor(
@@ -121,11 +124,11 @@ export class LineParser {
   }
 
   /**
-   * The request of a line that is not blank, or the reason why the line is invalid; null for a line that
-   * belongs to the format and is no request, such as `#Fields`. Never throws.
+   * The request of a line, or the reason why the line is invalid; null for a line of the format that is not a
+   * request, such as `#Fields`. The line is not blank. Never throws.
    */
   parse(line: string): LineResult | null {
-    // What the form of a line says is not around it.
+    // A text that belongs to the form of a line is not an envelope.
     const exact = this.hasTemplate ? this.parseDecided(line, undefined) : null;
     return exact !== null && 'record' in exact ? exact : this.parseLayer(line, undefined, MAX_LAYERS);
   }
@@ -207,7 +210,7 @@ export class LineParser {
     return result;
   }
 
-  /** What a line is read as, and its result. */
+  /** The format that a line was read as, and the result. */
   private recognize(line: string, loggedAt: unknown): [name: string, result: LineResult] {
     if (isJsonObject(line)) return this.recognizeObject(line, loggedAt);
     const isEntry = this.w3c.hasFields && !COMMENT.test(line);
@@ -233,7 +236,7 @@ export class LineParser {
   }
 
   private recognizeObject(line: string, loggedAt: unknown): [name: string, result: LineResult] {
-    // A line that has what a request of NDJSON needs is one, also if it has members of another format.
+    // A line with the required members of NDJSON is NDJSON, even if it has members of another format.
     const result = parseNdjsonLine(line, this.options);
     if ('record' in result) return ['ndjson', result];
     const object = tryParseObject(line);

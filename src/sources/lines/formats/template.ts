@@ -1,10 +1,10 @@
 import { unescapeText } from './access-log.js';
 import { findClosingQuote } from '../../../records/text.js';
 
-/** The form of a line of text: values, by names of nginx's variables, and fixed text between them. */
+/** The form of a line of text: values, named by nginx's variables, with fixed text between them. */
 export interface Template {
   readonly fields: readonly Field[];
-  /** The text behind the last value. */
+  /** The text after the last value. */
   readonly end: string;
   /** Whether the server writes a backslash before a quote in a value. */
   readonly hasEscapes: boolean;
@@ -12,22 +12,22 @@ export interface Template {
 
 interface Field {
   readonly name: string;
-  /** The text between the value before it, or the line's beginning, and this one. */
+  /** The text between the previous value, or the line's beginning, and this value. */
   readonly before: string;
-  /** What the value looks like, as text of a regular expression, if its name does not say so. */
+  /** The shape of the value as text of a regular expression, if its name does not imply the shape. */
   readonly shape?: string | undefined;
 }
 
-/** A line that has the form of a template, or how much of it has. */
+/** A line that matches a template, or how much of it matches. */
 export type Match =
   | {
       readonly values: readonly string[];
-      /** What follows the last value without which it is no request. */
+      /** The text after the last required value. */
       readonly tail: string;
     }
   /**
-   * How many values were found that are known by what they look like; and the name of one that was not, or
-   * none for the line's end.
+   * Number of values found by their shape; and the name of the value that was not found, or no name for the
+   * line's end.
    */
   | { readonly found: number; readonly missing: string };
 
@@ -42,8 +42,8 @@ const optional = (one: string) => `(?:-|${one})`;
 export const LOG_TIME = DATE + CLOCK;
 
 /**
- * What values look like that are known by it: other text may have what follows them in itself, as a user may
- * have a bracket.
+ * The shapes of values that are recognized by their shape. The text after such a value may also occur inside
+ * it, as a bracket in a user's name.
  */
 const SHAPES: readonly (readonly [shape: string, ...names: string[]])[] = [
   [LOG_TIME, 'time_local', 'request_creation_time'],
@@ -74,17 +74,17 @@ const SHAPES: readonly (readonly [shape: string, ...names: string[]])[] = [
 const SHAPE_OF: ReadonlyMap<string, string> = new Map(
   SHAPES.flatMap(([shape, ...names]) => names.map((name) => [name, shape] as const)),
 );
-/** Parts of a line that are read further, with the escapes in them. */
+/** Parts of a line that are parsed further, with their escapes. */
 const SEVERAL: ReadonlySet<string> = new Set(['before', 'behind']);
-/** Without these, the line is no request: behind the last of them it may end. */
+/** Required values of a request; after the last of them the line may end. */
 const REQUIRED = /^(?:time_\w+|msec|request|request_method|request_uri|uri|(?:elb_)?status|body_bytes_sent)$/;
 
 export interface MatcherOptions {
-  /** Whether lines may have more values at their end, or fewer, and may be cut off in a quoted one. */
+  /** Whether lines may have more or fewer values at their end, and may be cut off inside a quoted value. */
   isOpen?: boolean;
-  /** Whether blanks fill columns. */
+  /** Whether blanks pad columns. */
   isPadded?: boolean;
-  /** Whether the server writes a backslash before a quote in a value; by default as the template says. */
+  /** Whether the server writes a backslash before a quote in a value; by default the template decides. */
   hasEscapes?: boolean | undefined;
 }
 
@@ -94,13 +94,13 @@ interface CompiledField {
   readonly after: string;
   /** Matches the value at `lastIndex`. */
   readonly shape: RegExp | undefined;
-  /** The same, with the text that follows it. */
+  /** Matches the value together with the text after it. */
   readonly place: RegExp | undefined;
-  /** Whether escapes are undone. */
+  /** Whether its escapes are decoded. */
   readonly isEscaped: boolean;
 }
 
-/** The template. @throws RangeError if nothing tells two of its values apart */
+/** The template. @throws RangeError if no text separates two of its values */
 export function checkTemplate(template: Template): Template {
   for (const [index, { name, shape }] of template.fields.entries()) {
     const next = template.fields[index + 1];
@@ -110,7 +110,7 @@ export function checkTemplate(template: Template): Template {
   return template;
 }
 
-/** Finds the values of lines that have the form of a template, in linear time. */
+/** Finds the values of lines that match a template, in linear time. */
 export class TemplateMatcher {
   /** The names of the values, in their order. */
   readonly names: readonly string[];
@@ -122,7 +122,7 @@ export class TemplateMatcher {
   private readonly lastRequired: number;
   private readonly isOpen: boolean;
   private readonly isPadded: boolean;
-  /** Where the next value ends, if that is known; -1 if not. */
+  /** Offset of the next value's end, if it is known; -1 otherwise. */
   private nextEnd = -1;
 
   constructor(
@@ -138,7 +138,7 @@ export class TemplateMatcher {
     this.fields = fields.map(({ name, shape: own }, index) => {
       const next = fields[index + 1];
       const after = next?.before ?? end;
-      // A value in quotes ends with them, whatever it is.
+      // A value in quotes ends with them, whatever its shape.
       const shape = after.startsWith('"') ? undefined : (own ?? SHAPE_OF.get(name));
       const isEscaped = hasEscapes && !SEVERAL.has(name);
       if (shape === undefined) return { name, after, shape, place: undefined, isEscaped };
@@ -153,7 +153,7 @@ export class TemplateMatcher {
     this.lastRequired = fields.findLastIndex(({ name }) => REQUIRED.test(name));
   }
 
-  /** The values of a line, with their escapes undone. */
+  /** The values of a line, with their escapes decoded. */
   match(given: string): Match {
     const line = this.isPadded ? given.replace(/ {2,}/g, ' ') : given;
     const { fields, lastRequired, isOpen } = this;
@@ -186,10 +186,12 @@ export class TemplateMatcher {
     return { values, tail: line.slice(tailAt) };
   }
 
-  /** Where a value ends of which nothing is known but what follows it; -1 if that does not follow. */
+  /**
+   * Offset of the end of a value that is only known by the text after it; -1 if that text does not follow.
+   */
   private findEnd(line: string, at: number, after: string, next: CompiledField | undefined): number {
     if (after === '') return line.length;
-    // Where servers escape quotes, the first one that is not escaped ends the value.
+    // If servers escape quotes, the first quote without an escape ends the value.
     if (this.hasEscapes && after.startsWith('"')) {
       const quote = findClosingQuote(line, at - 1);
       return line.startsWith(after, quote) ? quote : -1;
@@ -206,7 +208,7 @@ export class TemplateMatcher {
   }
 }
 
-/** A text as a regular expression that matches it. */
+/** A regular expression that matches exactly this text. */
 export function escape(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');
 }

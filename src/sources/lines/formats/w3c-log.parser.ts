@@ -36,7 +36,7 @@ const W3C: FieldMap = {
   request_headers: { pattern: /^cs\((?!host\))([\w-]{1,128})\)$/ },
 };
 
-/** Fields of CloudFront's standard logs, in their order, of which older logs have the first ones. */
+/** Fields of CloudFront's standard logs, in their order; older logs have only the first ones. */
 const CLOUDFRONT_FIELDS = [
   'date time x-edge-location sc-bytes c-ip cs-method cs(host) cs-uri-stem sc-status cs(referer) cs(user-agent) cs-uri-query',
   'cs(cookie) x-edge-result-type x-edge-request-id x-host-header cs-protocol cs-bytes time-taken x-forwarded-for ssl-protocol',
@@ -68,8 +68,8 @@ export function readCloudFrontObject(line: JsonObject, options: ParseOptions): L
 }
 
 /**
- * Whether a line is an entry of CloudFront's standard logs, whose `#Fields` line may be missing where files
- * were split.
+ * Whether a line is an entry of CloudFront's standard logs. Its `#Fields` line may be missing if files were
+ * split.
  */
 export function isCloudFrontLine(line: string): boolean {
   return CLOUDFRONT_LINE.test(line);
@@ -98,20 +98,20 @@ export function readW3cEntry(entry: JsonObject, options: ParseOptions, loggedAt?
   return toRequest(corrected, reader.names, options, loggedAt);
 }
 
-/** Path and host of `cs-uri`, which may have both. */
+/** Path and host of `cs-uri`, which may contain both. */
 function splitHost(url: unknown, { host }: LogValues): LogValues {
   const [, name, path] = HOST_AND_PATH.exec(typeof url === 'string' ? url : '') ?? [];
   return name === undefined ? { path: url } : { path: path ?? '/', host: host ?? name };
 }
 
 /**
- * Reads access logs in the W3C extended format, as IIS and CloudFront write it: a `#Fields` line names the
- * values of the entries that follow, up to the next such line. Values are separated by tabs if the line has
- * one, otherwise by blanks. A hyphen means that there is no value.
+ * Reads access logs in the W3C extended format, as IIS and CloudFront write it. A `#Fields` line names the
+ * values of the entries after it, up to the next such line. Values are separated by tabs if the line has one,
+ * otherwise by blanks. A hyphen means that there is no value.
  */
 export class W3cLogParser {
   private fields: readonly string[] | undefined;
-  /** Of the log, for entries without a date of their own. */
+  /** The date of the log, for entries without their own date. */
   private date: string | undefined;
 
   /** Whether there was a `#Fields` line. */
@@ -155,7 +155,7 @@ function splitValues(line: string): string[] {
   return values;
 }
 
-/** Of a value in quotes, in which two quotes stand for one; -1 if it stays open. */
+/** Offset of the quote that closes a quoted value, in which two quotes stand for one; -1 if it stays open. */
 function findClosingQuote(text: string, at: number): number {
   let quote = text.indexOf('"', at + 1);
   while (quote !== -1 && text[quote + 1] === '"') quote = text.indexOf('"', quote + 2);
@@ -168,7 +168,7 @@ function decodeTwice(text: string): string {
   return decoded.includes(' ') ? decoded : decodePercent(decoded);
 }
 
-/** Undoes percent-encoding; a percent sign that begins no byte is kept. */
+/** Decodes percent-encoding; a percent sign that does not begin a byte is kept. */
 function decodePercent(text: string): string {
   return text.replace(PERCENT, (bytes) => Buffer.from(bytes.replaceAll('%', ''), 'hex').toString());
 }
