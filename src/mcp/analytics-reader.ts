@@ -30,7 +30,7 @@ export interface MetricFilterBody {
   value: string | number | readonly string[] | readonly number[];
 }
 
-/** The body of Query Metrics, as far as tools use it. */
+/** The part of Query Metrics' body that tools use. */
 export interface MetricsBody {
   since: string;
   until: string;
@@ -48,12 +48,12 @@ export type MetricsValues = Readonly<Record<string, string | number | null>> & {
   readonly period_end: string;
 };
 
-/** More groups than that are too many for a process that serves others as well. */
+/** A larger number of groups is too much for a process that serves others as well. */
 const MAX_METRICS_ROWS = 100_000;
 
 /**
- * The operations of the API for a tool. Each call validates its input as the operation does, and reads with
- * the account of the key that made the request, so a tool sees what the API shows to that key.
+ * The operations of the API for a tool. Each call validates its input and reads with the account of the
+ * request's key, as the operation does. So a tool sees the same data as that key in the API.
  */
 @Injectable()
 export class AnalyticsReader {
@@ -101,8 +101,8 @@ export class AnalyticsReader {
   }
 
   /**
-   * @param countsTimed whether rows have `timed_requests` as well
-   * @throws ValidationException for a result of more than 100,000 rows, and what the operation throws
+   * @param countsTimed whether rows also have `timed_requests`
+   * @throws ValidationException for a result of more than 100,000 rows, and the errors of the operation
    */
   async queryMetrics(
     account: Account,
@@ -119,7 +119,7 @@ export class AnalyticsReader {
    * Request logs, newest first.
    *
    * @param query parameters of Get Request Logs, with `start` and `end`
-   * @param after the last request of the page before
+   * @param after the last request of the previous page
    */
   async listRequestLogs(
     account: Account,
@@ -157,7 +157,7 @@ export class AnalyticsReader {
   }
 
   /**
-   * The input of an operation as its route would read it.
+   * Reads the input of an operation in the same way as its route.
    *
    * @throws ApiError 403 if the key's scopes leave out the operation
    */

@@ -28,7 +28,7 @@ const DIMENSIONS: readonly { name: string; groupBy: readonly GroupField[] }[] = 
   { name: 'status', groupBy: ['status_code'] },
 ];
 
-/** What is compared for the whole. */
+/** The metrics that are compared for the whole. */
 const OVERVIEW: readonly Metric[] = [
   'requests',
   'client_errors',
@@ -38,7 +38,7 @@ const OVERVIEW: readonly Metric[] = [
   'response_time_p95',
 ];
 
-/** The metrics that a measure is made of. */
+/** The metrics that each measure is computed from. */
 const MEASURED: Readonly<Record<Measure, readonly Metric[]>> = {
   requests: ['requests'],
   errors: ['requests', 'client_errors', 'server_errors'],
@@ -50,12 +50,12 @@ const MEASURED: Readonly<Record<Measure, readonly Metric[]>> = {
 const MAX_THRESHOLD_MS = 3_600_000;
 const DEFAULT_THRESHOLD_MS = 500;
 
-/** A group of a dimension, and what it adds to the change of the whole. */
+/** A group of a dimension, and its contribution to the change of the whole. */
 interface Moved extends Group {
   contribution: number;
 }
 
-/** A dimension with its groups by contribution, those that are shown first. */
+/** A dimension with its groups by contribution, and the groups that are shown first. */
 interface Dimension {
   readonly name: string;
   readonly groupBy: readonly GroupField[];
@@ -63,16 +63,16 @@ interface Dimension {
   readonly rest: readonly Moved[];
 }
 
-/** How the whole moved, and what moved it. */
+/** The change of the whole, and its causes. */
 interface Change {
   readonly measure: Measure;
   readonly overview: Group;
   /** With the metrics of the measure. */
   readonly whole: Group;
   readonly dimensions: readonly Dimension[];
-  /** Of response times: requests that took longer are slow. */
+  /** For response times: slower requests count as slow. */
   readonly slowFromMs: number | undefined;
-  /** The part of a contribution in the change of the whole. */
+  /** The share of a contribution in the change of the whole. */
   readonly share: (contribution: number) => number | null;
 }
 
@@ -93,7 +93,9 @@ type QueryBoth = (
   threshold?: number,
 ) => Promise<Group[]>;
 
-/** Two windows: how the whole moved, and which endpoints, consumers and status codes moved it. */
+/**
+ * Compares two windows: how the whole changed, and which endpoints, consumers and status codes changed it.
+ */
 export async function explainChange(
   reader: AnalyticsReader,
   account: Account,
@@ -138,11 +140,11 @@ async function measureChange(queryBoth: QueryBoth, measure: Measure, top: number
   const [overview = NO_REQUESTS] = await queryBoth(OVERVIEW, []);
   const slowFromMs =
     measure === 'response_time' ? chooseThreshold(overview.before?.response_time_p95) : undefined;
-  // Only the share of slow requests is not in the overview.
+  // Only the share of slow requests is missing in the overview.
   const [whole = NO_REQUESTS] =
     slowFromMs === undefined ? [overview] : await queryBoth(MEASURED[measure], [], slowFromMs);
   const dimensions: Dimension[] = [];
-  // One after another, so that a call does not have the store's connections for itself.
+  // One after another, so that a call does not take all of the store's connections.
   for (const { name, groupBy } of DIMENSIONS) {
     const groups = (await queryBoth(MEASURED[measure], groupBy, slowFromMs))
       .map((group): Moved => ({ ...group, contribution: findContribution(measure, group, whole) }))
@@ -216,7 +218,7 @@ function describeTotals(overview: Group): string {
     .join(', ');
 }
 
-/** What is said of the groups that are not shown. */
+/** Describes the groups that are not shown. */
 function describeRest({ dimensions, share }: Change, top: number): string[] {
   return dimensions
     .filter(({ rest }) => rest.length > 0)
@@ -226,7 +228,7 @@ function describeRest({ dimensions, share }: Change, top: number): string[] {
     });
 }
 
-/** By rank, so that the last rows, which may be left out, are the least of each dimension. */
+/** Ordered by rank, so that the last rows, which may be left out, are the smallest of each dimension. */
 function rankRows(change: Change, top: number, consumers: ReadonlyMap<number, string>): Cell[][] {
   return Array.from({ length: top }, (_, rank) =>
     change.dimensions.flatMap(({ name, groupBy, shown }) => {
@@ -272,9 +274,10 @@ function chooseThreshold(p95: string | number | null | undefined): number {
 }
 
 /**
- * What a group adds to the change of the whole; over the groups of a dimension these add up to it. Counts:
- * the difference. Response times: the difference of its slow requests for each request of the whole that has
- * a response time, so that more traffic alone is no slowdown; percentiles do not add up.
+ * The contribution of a group to the change of the whole; the contributions of a dimension's groups add up to
+ * it. For counts it is the difference. For response times it is the difference of the group's slow requests
+ * per request of the whole with a response time, so that more traffic alone is not a slowdown; percentiles do
+ * not add up.
  */
 function findContribution(measure: Measure, { now, before }: Group, whole: Group): number {
   if (measure !== 'response_time')
@@ -283,7 +286,7 @@ function findContribution(measure: Measure, { now, before }: Group, whole: Group
   return rate(countSlow(now), whole.now) - rate(countSlow(before), whole.before);
 }
 
-/** Slow requests in halves, by the apdex of the group: those up to four times the threshold count half. */
+/** Slow requests in halves, by the apdex of the group: requests up to four times the threshold count half. */
 function countSlow(row: MetricsValues | undefined): number {
   return Math.round(2 * countTimed(row) * (1 - Number(row?.apdex ?? 1))) / 2;
 }
@@ -296,7 +299,7 @@ function countRequests(row: MetricsValues | undefined): number {
   return Number(row?.requests ?? 0);
 }
 
-/** The measure of a group; the p95 of response times. A count of a group without requests is 0. */
+/** The measure of a group; for response times the p95. A count of a group without requests is 0. */
 function readMeasure(measure: Measure, row: MetricsValues | undefined): number | null {
   switch (measure) {
     case 'response_time':
@@ -314,7 +317,7 @@ function readMetric(row: MetricsValues | undefined, metric: Metric): number | nu
   return toNumber(row?.[metric]);
 }
 
-/** Now, before, and the difference. */
+/** The current value, the baseline, and the difference. */
 function compare(now: number | null, before: number | null): [number | null, number | null, number | null] {
   return [now, before, now === null || before === null ? null : toNumber(now - before)];
 }

@@ -8,9 +8,9 @@ import { chooseApp } from './scope.js';
 import { type Cell, fitTable } from './tool-result.js';
 import type { FindArguments } from './tools.js';
 
-/** Each has two queries. */
+/** Each app takes two queries. */
 const MAX_APPS_SEARCHED = 10;
-/** Names of a kind and app that are only similar. */
+/** Largest number of names per kind and app that are only similar. */
 const MAX_SIMILAR = 3;
 const MATCHES: readonly Match[] = ['exact', 'contains', 'similar'];
 
@@ -24,7 +24,7 @@ interface Found {
 }
 
 /**
- * Names with a text: those that are it first, then those that contain it. If there are none, similar ones.
+ * Names that match a text: equal names first, then names that contain it. If there are none, similar names.
  */
 export async function find(
   reader: AnalyticsReader,
@@ -66,7 +66,7 @@ export async function find(
       );
   }
   const hasMatch = lists.flat().some(({ match }) => match !== 'similar');
-  // The sort is stable: those of one match stay in the order of kinds and apps.
+  // The sort is stable: equal matches stay in the order of kinds and apps.
   const rows = lists
     .flatMap((list) =>
       hasMatch ? list.filter(({ match }) => match !== 'similar').slice(0, limit) : list.slice(0, MAX_SIMILAR),

@@ -14,7 +14,7 @@ import { type GetRequestArguments, PARTS, type Part } from './tools.js';
 import { quoteName, showInvisible, toCell } from './untrusted-text.js';
 import { createClock, formatTime } from './windows.js';
 
-/** Of the tokens for the parts, a field has at most this share. */
+/** The largest share of the tokens for the parts that one field may have. */
 const SHARE_OF_A_FIELD = 0.05;
 const LEAST_FIELD_TOKENS = 5;
 const EXACT_FIELDS = new Set(['timestamp', 'method', 'client_ip', 'trace_id']);
@@ -26,7 +26,7 @@ interface Piece {
   offset: number;
 }
 
-/** One request: its fields, and its parts as far as they fit. */
+/** One request: its fields, and as much of its parts as fits. */
 export async function getRequest(
   reader: AnalyticsReader,
   account: Account,
@@ -51,8 +51,8 @@ export async function getRequest(
     .map((one) => ({ ...one, text: one.text.slice(offset), offset }));
   if (part !== undefined && pieces.length === 0) throw new ToolError(`The request has no ${part}.`);
   const renderWith = (tokens: number) => render(uuid, app.id, clock.timezone, fields, pieces, tokens);
-  // Both forms of the result have each text, and JSON escapes some characters, so the tokens for the parts
-  // are searched for.
+  // Both forms of the result contain each text, and JSON escapes some characters. So the number of tokens for
+  // the parts is found by search.
   const tokens = findLast(
     max_tokens,
     (count) => estimateTokens(JSON.stringify(renderWith(count))) <= max_tokens * RESERVE,
@@ -94,7 +94,7 @@ function render(
   });
 }
 
-/** Each part gets an equal share of the tokens; what short parts leave goes to the longer ones. */
+/** Each part gets an equal share of the tokens; tokens that short parts do not need go to the longer ones. */
 function cutPieces(pieces: readonly Piece[], tokens: number): Map<Part, string> {
   let [left, count] = [tokens, pieces.length];
   const byLength = [...pieces].sort((one, other) => one.text.length - other.text.length);
@@ -137,7 +137,7 @@ function cutFields(fields: Readonly<Record<string, Cell>>, tokens: number): Reco
   );
 }
 
-/** The parts that the request has, in the order of reading. */
+/** The parts of the request, in the order of reading. */
 function readParts(details: RequestDetails): Omit<Piece, 'offset'>[] {
   const { url, exception, logs, spans } = details;
   const texts: Readonly<Record<Part, string | null>> = {

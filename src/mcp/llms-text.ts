@@ -18,7 +18,8 @@ Each result states the window and timezone that it is about and what was left ou
 const OPENAPI = '\n- [OpenAPI document](openapi.json): every operation, parameter and field';
 
 /**
- * The text of \`llms.txt\`. It offers only what is on. Links are relative, so they hold below a proxy's path.
+ * The text of \`llms.txt\`. It mentions only enabled features. Links are relative, so they are valid below a
+ * proxy's path.
  */
 export function describeForAgents({
   mcp,

@@ -5,7 +5,7 @@ import { Config } from '../config/config.js';
 import { describeForAgents } from './llms-text.js';
 
 /**
- * `llms.txt`: what a language model should know about this service, for programs that look for it at its
+ * Serves `llms.txt`, which describes this service to language models, for programs that look for it at the
  * root.
  */
 @ApiExcludeController()

@@ -2,7 +2,7 @@ import { type CallToolResult, McpServer } from '@modelcontextprotocol/server';
 import { PRODUCT_VERSION } from '../config/version.js';
 import { TOOLS, type ToolArguments, type ToolName } from './tools.js';
 
-/** What an agent is given once, when it connects. */
+/** The text that an agent receives once, when it connects. */
 const INSTRUCTIONS =
   'Read-only analytics of the HTTP requests of monitored apps. Use find for names, metrics for figures, explain_change for what ' +
   'changed, search_requests and get_request for single requests. Every result states its window and what was left out. ' +

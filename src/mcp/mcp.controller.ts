@@ -17,9 +17,9 @@ import { parseJsonBody } from '../platform/input/json-body.js';
 import { createMcpServer } from './mcp-server.js';
 import { ToolRunner } from './tool-runner.js';
 
-/** Above any legitimate call. */
+/** Larger than any legitimate call. */
 const MAX_BYTES = 64 * 1024;
-/** The protocol wants clients to accept both; the response is always JSON. */
+/** The protocol requires clients to accept both; the response is always JSON. */
 const BOTH_TYPES = 'application/json, text/event-stream';
 /** JSON-RPC 2.0, section 5.1. */
 const PARSE_ERROR = -32700;
@@ -27,8 +27,8 @@ const INVALID_REQUEST = -32600;
 const NO_BATCHES = 'Batches are not supported: send one message in a request';
 
 /**
- * The Model Context Protocol over HTTP without sessions: each request has its own server, which knows its
- * account alone.
+ * The Model Context Protocol over HTTP without sessions: each request has its own server, which only has that
+ * request's account.
  */
 @ApiExcludeController()
 @Controller('mcp')
@@ -57,7 +57,10 @@ export class McpController {
       .send(Buffer.from(await result.arrayBuffer()));
   }
 
-  /** By the revision of 2026 or, without its envelope, by those before, whose response is JSON as well. */
+  /**
+   * Serves the revision of 2026 and, for requests without its envelope, earlier revisions, also with a
+   * response in JSON.
+   */
   private async serve(
     account: Account,
     { headers, url }: HttpRequest,
@@ -82,7 +85,7 @@ export class McpController {
   }
 }
 
-/** Those that the protocol reads. A client that takes JSON takes every response. */
+/** The headers that the protocol reads. A client that accepts JSON accepts every response. */
 function selectHeaders(headers: HttpRequest['headers']): Record<string, string> {
   const { accept = '*/*' } = headers;
   const takesJson = /(?:application\/(?:json|\*)|\*\/\*)/.test(accept);

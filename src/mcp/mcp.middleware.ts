@@ -6,11 +6,11 @@ import { ApiError, notFound } from '../platform/http/api-error.js';
 const originNotAllowed = () => new ApiError(403, 'Origin not allowed');
 
 /**
- * Lets only those requests to `/mcp` that it serves, before their key is looked at. With `MCP=off` there is
- * no such path.
+ * Rejects requests that `/mcp` does not serve, before their key is checked. With `MCP=off` the path does not
+ * exist.
  *
- * The protocol requires the check of `Origin`: a page of a name that resolves to this machine (DNS rebinding)
- * is of another origin than its own server. Programs send no `Origin`; those that do are of this machine or
+ * The protocol requires the check of `Origin`: with DNS rebinding, a page under a name that resolves to this
+ * machine has another origin than its own server. Programs send no `Origin`, or an origin on this machine or
  * in `CORS_ORIGINS`.
  */
 export function allowMcp({ mcp, corsOrigins }: Pick<Config, 'mcp' | 'corsOrigins'>) {

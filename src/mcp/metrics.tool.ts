@@ -23,7 +23,7 @@ import {
   roundWindow,
 } from './windows.js';
 
-/** The values of one group in the window, and in the one before. */
+/** The values of one group in the window, and in the window before. */
 export interface Group {
   now: MetricsValues | undefined;
   before: MetricsValues | undefined;
@@ -33,9 +33,9 @@ export interface Group {
 interface MetricsCall extends Pick<MetricsArguments, 'top' | 'max_tokens'> {
   readonly scope: Scope;
   readonly clock: Clock;
-  /** As it was asked for. */
+  /** The requested window, before the retention cuts it. */
   readonly window: Window;
-  /** Each once; groups are sorted by the first. */
+  /** Without repetitions; groups are sorted by the first metric. */
   readonly metrics: readonly Metric[];
   readonly groupBy: readonly GroupField[];
   readonly query: (
@@ -46,7 +46,7 @@ interface MetricsCall extends Pick<MetricsArguments, 'top' | 'max_tokens'> {
   readonly findConsumers: (groups: readonly Group[]) => Promise<ReadonlyMap<number, string>>;
 }
 
-/** Metrics of a window: a row in all, the top groups, or a series. */
+/** Metrics of a window: a total, the top groups, or a series. */
 export async function queryMetrics(
   reader: AnalyticsReader,
   account: Account,
@@ -70,7 +70,7 @@ export async function queryMetrics(
       reader.queryMetrics(account, scope.app.id, {
         ...formatBounds(of),
         timezone: clock.timezone,
-        // What is left out is counted in requests.
+        // The result says how many requests the left-out groups have.
         metrics: [...new Set<Metric>([...metrics, 'requests'])],
         interval: period,
         group_by: groups,
@@ -82,9 +82,9 @@ export async function queryMetrics(
 }
 
 /**
- * A row for each period and group; of groups those that have the most in all periods.
+ * A row for each period and group; the groups with the most in all periods.
  *
- * @param rankedSince where the series begins, if this is a later page of it
+ * @param rankedSince start of the series, if this is a later page of it
  */
 async function buildSeries(
   call: MetricsCall,
@@ -116,7 +116,7 @@ async function buildSeries(
     scope: describeScope(scope),
     columns: ['period_start', ...groupBy, ...metrics],
     exactColumns: 1,
-    // A page begins with a period, so the rest of one could not be read by itself.
+    // A page begins with a whole period: a part of a period could not be read by itself.
     keepsTogether: true,
     rows,
     leftOut: [...describeRetention('window', window, counted, clock), ...leftOut],
@@ -128,7 +128,7 @@ async function buildSeries(
   return fitTable(table, max_tokens, (shown) => continueSeries(rows, shown, rest));
 }
 
-/** A row of all, and one of each of the top groups. */
+/** A row for the total, and a row for each of the top groups. */
 async function buildGroups(call: MetricsCall, compare: boolean): Promise<CallToolResult> {
   const { scope, clock, metrics, groupBy, top, max_tokens, query } = call;
   const step = chooseStep(compare ? findWindowBefore(call.window).start : call.window.start, clock);
@@ -150,7 +150,7 @@ async function buildGroups(call: MetricsCall, compare: boolean): Promise<CallToo
     });
   const all = { now: totals[0], before: totalsBefore[0] };
   const rows = [
-    // First, because the last rows are those that are left out.
+    // First, because the last rows are left out if there is too little room.
     [...groupBy.map((_, index) => (index === 0 ? '(all)' : null)), ...toCells(all)],
     ...ranked.shown.map((group) => [...ranked.toCells(group.now ?? group.before), ...toCells(group)]),
   ];
@@ -187,7 +187,7 @@ async function buildGroups(call: MetricsCall, compare: boolean): Promise<CallToo
   );
 }
 
-/** The top groups, how their names are shown, and what is said of the others. */
+/** The top groups, their displayed names, and a sentence about the other groups. */
 async function rankGroups(
   { metrics: [sortBy = 'requests'], groupBy, top, findConsumers }: MetricsCall,
   groups: readonly Group[],
@@ -210,8 +210,8 @@ async function rankGroups(
 }
 
 /**
- * The rest of a series from a period on. Of a period that alone is too large, the rest cannot be read by
- * `next`.
+ * Describes how to read the rest of a series from a period on. If a single period is too large, `next` cannot
+ * read its rest.
  */
 function continueSeries(
   rows: readonly (readonly Cell[])[],
@@ -237,7 +237,7 @@ function continueSeries(
   };
 }
 
-/** A group that is not there has no requests; it has no response times either. */
+/** A group without a row has no requests, and no response times either. */
 function absent(metric: Metric): number | null {
   return /^response_time|^apdex|_rate$/.test(metric) ? null : 0;
 }
@@ -246,7 +246,7 @@ function buildGroupKey(row: MetricsValues | undefined, groupBy: readonly GroupFi
   return JSON.stringify(groupBy.map((field) => row?.[field] ?? null));
 }
 
-/** The groups of two windows: those of either. */
+/** The groups that are in either of two windows. */
 export function matchGroups(
   now: readonly MetricsValues[],
   before: readonly MetricsValues[],
@@ -261,7 +261,7 @@ export function matchGroups(
   return [...groups.values()];
 }
 
-/** Groups that are gone count as 0, and unknown values come last. */
+/** Groups that have disappeared count as 0, and unknown values come last. */
 function readNumber({ now }: Group, metric: Metric): number {
   return now ? Number(now[metric] ?? -1) : 0;
 }
@@ -273,7 +273,7 @@ export function listConsumers(groups: readonly Group[]): number[] {
   });
 }
 
-/** A consumer is shown by its identifier. */
+/** The text of a group's cell; a consumer is shown by its identifier. */
 export function toGroupCell(
   field: GroupField,
   row: MetricsValues | undefined,
@@ -284,7 +284,7 @@ export function toGroupCell(
   return consumers.get(value) ?? `consumer ${value}`;
 }
 
-/** What stands for a group without the value. */
+/** The text for a group without a value. */
 const ABSENT: Readonly<Record<GroupField, string>> = {
   env: '(no environment)',
   consumer_id: '(no consumer)',
@@ -293,7 +293,7 @@ const ABSENT: Readonly<Record<GroupField, string>> = {
   status_code: '(unknown)',
 };
 
-/** Rates have four digits; counts and milliseconds are whole. */
+/** Rates are rounded to four digits; counts and milliseconds are whole. */
 export function toNumber(value: string | number | null | undefined): number | null {
   if (value === null || value === undefined) return null;
   const number = Number(value);

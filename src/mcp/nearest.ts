@@ -1,11 +1,11 @@
 import { distance } from 'fastest-levenshtein';
 
 const MAX_SHOWN = 3;
-/** Longer texts are compared by their beginnings: the time is the product of both lengths. */
+/** Only the beginnings of longer texts are compared, because the time is the product of both lengths. */
 const MAX_COMPARED = 100;
 
 /**
- * The names that are most like a text: those that contain it or are in it first, then by edits for each
+ * The names most similar to a text: first names that contain it or that it contains, then by edits for each
  * character.
  */
 export function findNearest(text: string, names: Iterable<string>, count = MAX_SHOWN): string[] {

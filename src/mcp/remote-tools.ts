@@ -5,11 +5,11 @@ import { parseJson } from '../shared/json/parse-json.js';
 import { createMcpServer } from './mcp-server.js';
 import { showInvisible } from './untrusted-text.js';
 
-/** Above the time limit of any request of the service. */
+/** Longer than the time limit of any request of the service. */
 const TIMEOUT_MS = 620_000;
 const MAX_DETAIL = 300;
 
-/** What to do about a response of the service, by its status. */
+/** Advice on a response of the service, by its status. */
 const ADVICE: Readonly<Record<number, string>> = {
   401: 'API_KEY is wrong, expired or revoked.',
   403: "The key's team has no access to the API, or the key's scopes leave it out.",
@@ -27,7 +27,7 @@ export function serveRemoteTools(baseUrl: string, key: string): void {
           method: 'POST',
           headers: { 'Api-Key': key, 'Content-Type': 'application/json', Accept: 'application/json' },
           body: JSON.stringify(message),
-          // A redirect would take the key to another place.
+          // A redirect would send the key to another place.
           redirect: 'error',
           signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
         });

@@ -13,7 +13,7 @@ import { quoteName } from './untrusted-text.js';
 const NEAREST = 3;
 const MAX_APPS_LISTED = 10;
 
-/** What a call is about, with each name found. */
+/** The scope of a call; each name in it exists. */
 export interface Scope {
   app: App;
   env: Env | undefined;
@@ -26,7 +26,7 @@ export interface Scope {
   status: string | undefined;
 }
 
-/** @throws ToolError that names the nearest right values */
+/** @throws ToolError that names the most similar valid values */
 export async function resolveScope(
   reader: AnalyticsReader,
   account: Account,
@@ -50,7 +50,7 @@ export async function resolveScope(
   };
 }
 
-/** By name, else by ID, else by name in another case. */
+/** By name, otherwise by ID, otherwise by name in another case. */
 export function chooseApp(apps: readonly App[], text: string | undefined): App {
   if (text === undefined) {
     const [only, another] = apps;
@@ -92,8 +92,8 @@ async function findConsumer(reader: AnalyticsReader, account: Account, appId: nu
 }
 
 /**
- * A pattern with a wildcard may match nothing; any other path must be that of an endpoint, with its method or
- * without.
+ * A pattern with a wildcard may match nothing. Any other path must belong to an endpoint, with or without its
+ * method.
  */
 async function findEndpoint(
   reader: AnalyticsReader,
@@ -108,7 +108,10 @@ async function findEndpoint(
   throw unknownName('endpoint with the path', text, [...new Set(found.map(({ path }) => path))]);
 }
 
-/** As Get Request Logs reads them (docs/contract.md#method-filter); undefined without any: no filter. */
+/**
+ * Methods in the format of Get Request Logs (docs/contract.md#method-filter); undefined without any method:
+ * no filter.
+ */
 function readMethods(text: string | undefined): string | undefined {
   const methods = parseMethods(text);
   return methods.length === 0 ? undefined : methods.join();
@@ -132,7 +135,7 @@ export function toMetricFilters({ env, consumer, method, path, status }: Scope):
   return filters.filter((filter) => filter !== undefined);
 }
 
-/** The path as a filter of metrics and exports: `like` knows other wildcards. */
+/** The path as a filter of metrics and exports, where `like` uses other wildcards. */
 function toPathFilter(path: string): { field: 'path'; op: string; value: string } {
   return path.includes('*')
     ? { field: 'path', op: 'like', value: path.replace(/[\\%_]/g, '\\$&').replaceAll('*', '%') }

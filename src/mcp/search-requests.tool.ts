@@ -19,7 +19,7 @@ const DEFAULT_FIELDS: readonly RequestField[] = [
   'response_time_ms',
   'consumer',
 ];
-/** What every row has, to order and to find it. */
+/** Every row has these fields, which order and identify it. */
 const KEY = ['timestamp', 'request_uuid'] as const;
 /** Fields that only Export Request Logs has. */
 const EXPORTED = new Set<RequestField>([
@@ -39,7 +39,7 @@ type RequestRow = Readonly<Record<string, unknown>> & {
   readonly request_uuid: string;
 };
 
-/** Single requests: newest first, or oldest first where only an export can find them. */
+/** Single requests: newest first, or oldest first if only an export can find them. */
 export async function searchRequests(
   reader: AnalyticsReader,
   account: Account,
@@ -150,7 +150,7 @@ async function listOldest(
   return { rows: named, hasMore: exported.length > limit };
 }
 
-/** The time and the UUID of the last request of the page before, as `next` has them. */
+/** The time and the UUID of the last request of the previous page, from `next`. */
 function readCursor(cursor: string): RequestLogKey {
   const [time = '', uuid = '', ...rest] = cursor.split('/');
   const [timestamp, request_uuid] = [parseTimestamp(time), parseUuid(uuid)];
@@ -162,7 +162,7 @@ function readCursor(cursor: string): RequestLogKey {
 function toRequestCell(value: unknown): Cell {
   if (value === null || value === undefined) return null;
   if (typeof value === 'string' || typeof value === 'number') return value;
-  // Headers.
+  // A list of headers.
   return Array.isArray(value)
     ? value.map((pair: unknown[]) => pair.join(': ')).join('\n')
     : JSON.stringify(value);

@@ -1,6 +1,6 @@
 /**
- * Words, digits, white space, punctuation and everything else in runs, as tokenizers split text. A blank
- * before a word or punctuation is part of it.
+ * Splits a text into runs of words, digits, white space, punctuation and other characters, as tokenizers do.
+ * A blank before a word or punctuation belongs to it.
  */
 const RUNS =
   /([A-Z]?[a-z]+|[A-Z]+)|(\d+)|( (?=[A-Za-z!-/:-@[-`{-~]))|( +|\t+|\r+)|(\n+)|([!-/:-@[-`{-~]+)|([^\t\n\r -~]+)/g;
@@ -17,7 +17,7 @@ const PUNCTUATION = 1.4;
 /** A UTF-16 unit has at most three bytes of UTF-8, and no tokenizer makes more tokens than bytes. */
 const OTHER_UNITS = 1 / 3;
 
-/** No text has fewer tokens than a token for so many characters. */
+/** No text has fewer tokens than one token for this many characters. */
 export const MOST_CHARACTERS = BLANKS;
 
 /**
@@ -30,14 +30,14 @@ export function estimateTokens(text: string): number {
   return tokens;
 }
 
-/** The beginning of a text that has at most so many tokens, without half a character at its end. */
+/** The beginning of a text with at most `tokens` tokens, without half a character at its end. */
 export function cutToTokens(text: string, tokens: number): string {
   let left = tokens;
   for (const run of text.matchAll(RUNS)) {
     const count = countRun(run);
     if (count > left) {
       const kept = text.slice(0, run.index + Math.floor(left * charactersFor(run)));
-      // A blank at the end is no part of a word any more, and a pair of surrogates is one character.
+      // Removes a blank at the end, which belongs to no word now, and half of a pair of surrogates.
       return kept.replace(/(?:[\uD800-\uDBFF]| )$/, '');
     }
     left -= count;
@@ -53,7 +53,7 @@ function countRun(run: RegExpExecArray): number {
   return Math.ceil(text.length / (isWord ? LETTERS_OF_A_WORD : charactersFor(run)));
 }
 
-/** How many characters of a run always fit into one token. */
+/** Number of characters of a run that always fit into one token. */
 function charactersFor([, word, digits, , blanks, lines, punctuation]: RegExpExecArray): number {
   if (word !== undefined) return RANDOM_LETTERS;
   if (digits !== undefined) return DIGITS;

@@ -15,7 +15,7 @@ import { ToolError } from './tool.error.js';
 import type { ToolArguments, ToolName } from './tools.js';
 import { showInvisible } from './untrusted-text.js';
 
-/** Each takes the arguments of its own tool, which the SDK validated by the tool's schema. */
+/** Each function takes the arguments of its own tool, which the SDK validated by the tool's schema. */
 const RUN: Readonly<
   Record<ToolName, (reader: AnalyticsReader, account: Account, args: never) => Promise<CallToolResult>>
 > = {
@@ -26,7 +26,7 @@ const RUN: Readonly<
   explain_change: explainChange,
 };
 
-/** What an agent can do about an error of the service, by its status. */
+/** Advice for an agent on an error of the service, by its status. */
 const ADVICE: Readonly<Record<number, string>> = {
   422: '',
   429: ' Too many exports run at once; call again in a second.',
@@ -41,7 +41,7 @@ export class ToolRunner {
 
   constructor(private readonly reader: AnalyticsReader) {}
 
-  /** The result of a tool; an error of the call or of the service is one as well. */
+  /** The result of a tool. An error of the call or of the service is also returned as a result. */
   async run(account: Account, name: ToolName, args: ToolArguments[ToolName]): Promise<CallToolResult> {
     const { current } = RequestContext;
     if (current) current.logFields.tool = name;

@@ -1,6 +1,6 @@
 import { quoteName } from './untrusted-text.js';
 
-/** Why a tool cannot respond, and how to call it instead. */
+/** The reason why a tool cannot respond, and how to call it instead. */
 export class ToolError extends Error {
   override readonly name = 'ToolError';
 }

@@ -4,7 +4,7 @@ import { EXPORT_FIELDS } from '../api/request-logs/export/export.input.js';
 import { findNearest } from './nearest.js';
 import { quoteName } from './untrusted-text.js';
 
-/** Fewer do not hold the window, a row of long texts and what was left out. */
+/** Fewer tokens cannot hold the window, a row of long texts and the left-out parts. */
 const LEAST_TOKENS = 1_000;
 const MOST_TOKENS = 20_000;
 const DEFAULT_MAX_TOKENS = 2_000;
@@ -29,14 +29,14 @@ export type Part = (typeof PARTS)[number];
 const MEASURES = ['requests', 'errors', 'server_errors', 'client_errors', 'response_time'] as const;
 export type Measure = (typeof MEASURES)[number];
 
-/** Text of an argument. Its limits are not in the schema, which would have them thirty times. */
+/** Text of an argument. Its limits are not in the schema, where they would be repeated thirty times. */
 const text = () =>
   z
     .string()
     .refine((value) => value.length >= 1 && value.length <= MAX_TEXT, `must have 1 to ${MAX_TEXT} characters`)
-    // No name has one, and a query cannot hold one.
+    // No name contains it, and a query cannot contain it.
     .refine((value) => value.isWellFormed(), 'must not have an unpaired surrogate');
-/** One of a few words; an error names the nearest of them. */
+/** One of a few words; an error names the most similar of them. */
 const word = <const Words extends readonly [string, ...string[]]>(words: Words) =>
   z.enum(words, {
     error: ({ input }) =>
@@ -44,7 +44,7 @@ const word = <const Words extends readonly [string, ...string[]]>(words: Words) 
         ? `there is no ${quoteName(input)}; nearest: ${findNearest(input, words).join(', ')}`
         : `must be one of ${words.join(', ')}`,
   });
-/** The arguments of a tool; an error names the nearest known argument. */
+/** The arguments of a tool; an error names the most similar argument. */
 const args = <Shape extends z.ZodRawShape>(shape: Shape) =>
   z.strictObject(shape, {
     error: (issue) =>
@@ -155,8 +155,8 @@ export interface ToolArguments {
 export type ToolName = keyof ToolArguments;
 
 /**
- * The tools in the order in which an agent uses them. Descriptions are ours alone: no name of an application
- * is in them.
+ * The tools in the order in which an agent uses them. The descriptions never contain a name of an
+ * application.
  */
 export const TOOLS: Readonly<
   Record<ToolName, { description: string; inputSchema: z.ZodType<ToolArguments[ToolName]> }>

@@ -1,8 +1,8 @@
 import { MOST_CHARACTERS, cutToTokens } from './tokens.js';
 
 /**
- * Controls, direction marks, and characters that are not shown but that a model reads: zero-width and tag
- * characters, variation selectors. The line feed and the tab are not among them.
+ * Control characters, direction marks, and characters that are not shown but that a model reads: zero-width
+ * and tag characters, variation selectors. The line feed and the tab are not among them.
  */
 const INVISIBLE = /(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Variation_Selector}]/gu;
 
@@ -11,21 +11,21 @@ export function showInvisible(text: string): string {
   return text.toWellFormed().replace(INVISIBLE, (one) => `\\u{${(one.codePointAt(0) ?? 0).toString(16)}}`);
 }
 
-/** The same as one cell of a table: it neither ends the cell nor the line. */
+/** The text for one cell of a table: it ends neither the cell nor the line. */
 export function toCell(text: string): string {
   return showInvisible(text).replaceAll('\n', '\\n').replaceAll('\t', '\\t').replaceAll('|', '\\|');
 }
 
 const NAME_TOKENS = 30;
 
-/** A name in a message, in quotes and not longer than a line. */
+/** A name in a message, in quotes and at most a line long. */
 export function quoteName(name: string): string {
   return JSON.stringify(cutText(name, NAME_TOKENS));
 }
 
-/** The text with at most so many tokens, in visible characters. */
+/** The text cut to at most `tokens` tokens, in visible characters. */
 export function cutText(text: string, tokens: number): string {
-  // Escapes make it longer only, so the rest of a long text need not be looked at.
+  // Escapes only lengthen the text, so the rest of a long text need not be read.
   const head = showInvisible(text.slice(0, tokens * MOST_CHARACTERS + 1));
   const kept = cutToTokens(head, tokens);
   return kept === head && text.length <= tokens * MOST_CHARACTERS ? head : `${kept}…`;

@@ -18,7 +18,7 @@ const QUARTER_MS = 15 * MINUTE_MS;
 /** The first time that an operation reads; the period before a long window can begin earlier. */
 const EARLIEST = Date.parse('0001-01-01T00:00:00Z');
 
-/** When a call was made and the timezone of its times. */
+/** The time of a call, and the timezone of its times. */
 export interface Clock {
   readonly now: number;
   /** IANA name. */
@@ -35,8 +35,8 @@ export function createClock(timezone = 'UTC'): Clock {
 }
 
 /**
- * A time of an argument in milliseconds since the epoch: ISO 8601, in the clock's timezone without an offset,
- * or so long before now (`90m`, `24h`, `7d`, `2w`).
+ * A time of an argument in milliseconds since the epoch: ISO 8601, in the clock's timezone if it has no
+ * offset, or a duration before now (`90m`, `24h`, `7d`, `2w`).
  */
 export function readTime(name: string, text: string, { now, timezone }: Clock): number {
   const ago = AGO.exec(text);
@@ -64,9 +64,9 @@ export function requireOrder(from: string, to: string, { start, end }: Window): 
 }
 
 /**
- * To what Query Metrics rounds windows without an interval, in milliseconds: to the minute while minutes are
- * kept, else to the quarter-hour. The same for all windows of a call, so that they keep their lengths and do
- * not overlap.
+ * The precision to which Query Metrics rounds windows without an interval, in milliseconds: a minute while
+ * minutes are retained, otherwise a quarter-hour. The same for all windows of a call, so that they keep their
+ * lengths and do not overlap.
  *
  * @param from the earliest start
  */
@@ -78,9 +78,7 @@ export function roundWindow({ start, end }: Window, step: number): Window {
   return { start: Math.floor(start / step) * step, end: Math.ceil(end / step) * step };
 }
 
-/**
- * What Query Metrics counts of a window: whole periods, and no more than is kept; undefined: nothing of it.
- */
+/** The part of a window that Query Metrics counts: whole, retained periods; undefined if there is none. */
 export function findCountedWindow(
   { start, end }: Window,
   interval: Interval | undefined,
@@ -92,7 +90,8 @@ export function findCountedWindow(
 }
 
 /**
- * What is missing of a window because it is not kept any more. Nothing is counted of a distant future either.
+ * Describes the part of a window that is not retained any more. Nothing is counted in a distant future
+ * either.
  */
 export function describeRetention(
   name: string,
@@ -110,7 +109,7 @@ export function findWindowBefore({ start, end }: Window): Window {
   return { start: 2 * start - end, end: start };
 }
 
-/** The bounds of a window as Query Metrics reads them. What they leave out of it is before all data. */
+/** The bounds of a window in the form of Query Metrics. The part that they cut off lies before all data. */
 export function formatBounds({ start, end }: Window): { since: string; until: string } {
   return {
     since: new Date(Math.max(start, EARLIEST)).toISOString(),
@@ -118,7 +117,7 @@ export function formatBounds({ start, end }: Window): { since: string; until: st
   };
 }
 
-/** A time in the clock's timezone with its offset; seconds and milliseconds only where they are not zero. */
+/** A time in the clock's timezone with its offset; seconds and milliseconds only if they are not zero. */
 export function formatTime(epochMs: number, { timezone }: Pick<Clock, 'timezone'>): string {
   const smallestUnit = epochMs % 60_000 === 0 ? 'minute' : epochMs % 1000 === 0 ? 'second' : 'millisecond';
   const instant = Temporal.Instant.fromEpochMilliseconds(epochMs);
@@ -127,7 +126,7 @@ export function formatTime(epochMs: number, { timezone }: Pick<Clock, 'timezone'
     : instant.toString({ smallestUnit, timeZone: timezone });
 }
 
-/** The window as a result says it. */
+/** The window in the form of a result. */
 export function describeWindow({ start, end }: Window, clock: Clock) {
   return { since: formatTime(start, clock), until: formatTime(end, clock), timezone: clock.timezone };
 }

@@ -21,7 +21,7 @@ import { BodyMember } from '../../platform/input/parameters.js';
 import { sinceNotBeforeUntil } from '../../platform/input/issues.js';
 import type { CrossFieldValidated, ValidationContext } from '../../platform/input/validation-context.js';
 
-/** In the order in which they stand in a row. */
+/** In the order of a row. */
 export const METRICS = [
   'requests',
   'requests_per_minute',
@@ -40,7 +40,7 @@ export const METRICS = [
 
 export type Metric = (typeof METRICS)[number];
 
-/** In the order in which they stand in a row. */
+/** In the order of a row. */
 export const GROUP_FIELDS = ['env', 'consumer_id', 'method', 'path', 'status_code'] as const;
 
 export type GroupField = (typeof GROUP_FIELDS)[number];
@@ -146,7 +146,7 @@ export class QueryMetricsInput extends AppInput implements CrossFieldValidated {
   @Max(HOUR_MS)
   apdex_threshold_ms = 500;
 
-  /** The window in milliseconds since the epoch, and the time of the request, which is its end by default. */
+  /** The window in milliseconds since the epoch, and the time of the request, which is the default end. */
   window: { since: number; until: number; now: number };
 
   /** The body as it was sent. */

@@ -31,7 +31,7 @@ const NO_ERRORS: TimeErrors = { relative_error: 0, absolute_error_ms: 0 };
 
 @Injectable()
 export class AppMetricsRepository {
-  /** By app, days and version of the table. */
+  /** Keyed by app, days and version of the table. */
   private readonly errors: CachedLookup<TimeErrors>;
 
   constructor(
@@ -66,7 +66,8 @@ export class AppMetricsRepository {
   }
 
   /**
-   * The errors of the histograms that are counted in a window, beyond those of the bins; 0 if there are none.
+   * The errors of the histograms counted in a window, in addition to the error of the bins; 0 if there are no
+   * histograms.
    */
   async findErrors(scope: AppScope, { bounds }: Pick<MetricsQuery, 'bounds'>): Promise<TimeErrors> {
     const [from, to] = [bounds[0], bounds.at(-1)];
@@ -85,8 +86,8 @@ export class AppMetricsRepository {
       );
       return row ?? NO_ERRORS;
     };
-    // The statement is a sixth of the processor time of a short window. A new row changes the version, so a
-    // known result is never outdated.
+    // The statement takes a sixth of the processor time of a short window. A new row changes the version, so
+    // a cached result is never outdated.
     const version = this.store.getVersion(ACCURACY_TABLE);
     if (version === undefined) return read();
     return this.errors.find([scope.appId, day, last_day, version].join('/'), read);
@@ -99,7 +100,7 @@ function toCondition(filter: MetricFilter, index: number): Predicate {
   const [kind, param] = [METRIC_FILTERS[field], `filter_${index}`];
   if (field === 'consumer_id' || field === 'status_code')
     return compare({ sql: field, isNull: `${field} = 0` }, kind, filter, param);
-  // Rows without a route have no name: negative operators match them.
+  // Rows without a route have no name, so negative operators match them.
   const { op, isNegated } = splitNegation(filter.op);
   const named = compare({ sql: field === 'env' ? 'name' : field }, kind, { ...filter, op }, param);
   const found = field === 'env' ? envIn(named) : endpointIn(named);

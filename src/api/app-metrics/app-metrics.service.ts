@@ -23,8 +23,8 @@ export class AppMetricsService {
   ) {}
 
   /**
-   * @param maxRows a result with more is a 422
-   * @param countsTimed whether rows end with `timed_requests`, those with a response time
+   * @param maxRows a result with more rows is a 422
+   * @param countsTimed whether rows end with `timed_requests`, the number of requests with a response time
    */
   async query(
     account: Account,

@@ -39,7 +39,7 @@ export const APDEX_SUMS = {
 /** Times up to 4 times the threshold are tolerable: two octaves above its bin. */
 export const TOLERABLE_BINS = 2 * BINS_PER_OCTAVE;
 
-/** The metrics in their order. The last one is for the tools of agents: no request can name it. */
+/** The metrics in their order. The last one is for the MCP tools: no request can name it. */
 export const COLUMNS = [...METRICS, 'timed_requests'] as const;
 export type Column = (typeof COLUMNS)[number];
 
@@ -52,25 +52,22 @@ export const RANKS: Partial<Readonly<Record<Column, number>>> = {
   response_time_p99: 0.99,
 };
 
-/** The metrics that are computed from bins; they stand behind the others in a row. */
+/** Whether the metric is computed from bins. Such metrics come last in a row. */
 export const isFromBins = (metric: Column) => metric in RANKS || isFromApdexSums(metric);
 export const isFromApdexSums = (metric: Column) => metric === 'apdex' || metric === 'timed_requests';
 
 const MAX_INT32 = 2_147_483_647;
 
-/**
- * The middle of each bin of seconds, in whole milliseconds; that of the bin of zeros is so small that it is
- * 0.
- */
+/** The middle of each bin of seconds, in whole milliseconds; for the bin of zeros this is 0. */
 export const MILLISECONDS = (ks: string) =>
   `arrayMap(k -> toInt32(least(round(1000 * exp2(k / ${BINS_PER_OCTAVE})), ${MAX_INT32})), ${ks})`;
 
 interface Definition {
-  /** The sums of counts that it needs besides the requests. */
+  /** The sums of counts that it needs in addition to the requests. */
   readonly sums: readonly CountsSum[];
   /**
-   * The column as an expression of the sums' aliases; that of a percentile depends on which others are asked
-   * for.
+   * The column as an expression of the sums' aliases; undefined for a percentile, which depends on the other
+   * requested percentiles.
    */
   readonly sql?: string;
 }

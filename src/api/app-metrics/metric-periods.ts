@@ -32,8 +32,8 @@ export interface MetricPeriods {
 }
 
 /**
- * The periods of a window within the retention, and the tables to sum. A window that begins before the
- * retention is cut without error.
+ * Plans the periods of a window within the retention, and the tables to sum. A window that begins before the
+ * retention is cut without an error.
  */
 export function planPeriods(request: PeriodRequest): MetricPeriods {
   const { now, interval, byConsumer } = request;
@@ -56,7 +56,7 @@ function getPeriodBounds({ since, until, now, timezone }: PeriodRequest, interva
   return periodBounds(from, toSeconds(limitEnd(until, now)), timezone, interval);
 }
 
-/** To the minute if minutes are retained, else to the quarter-hour. */
+/** Rounded to the minute if minutes are retained, otherwise to the quarter-hour. */
 function getWindowBounds({ since, until, now }: PeriodRequest): number[] {
   const hasMinutes = since >= minutesRetainedFrom(now);
   const step = hasMinutes ? MINUTE_SECONDS : QUARTER_SECONDS;

@@ -28,7 +28,7 @@ export interface MetricsQuery extends MetricPeriods {
   readonly apdexThresholdMs: number;
   /** IDs of endpoints with a status each (docs/contract.md#expected-errors). */
   readonly expectedErrors: readonly ExpectedError[];
-  /** The request's one "now", in milliseconds since the epoch. */
+  /** The time of the request, in milliseconds since the epoch. */
   readonly now: number;
 }
 
@@ -55,7 +55,7 @@ LEFT JOIN (SELECT id, method, path FROM endpoints_v1 FINAL WHERE app_id = {app_i
   ON endpoints.id = c.endpoint_id`,
 };
 
-/** For groups by path or by method alone: endpoints with the same value count as the first of them. */
+/** For groups by path or by method alone: the first endpoint with each value stands for all of them. */
 const FIRST_ENDPOINTS = (column: GroupField) => `(
   SELECT (groupArray(id), groupArray(first_id))
   FROM (
@@ -74,8 +74,8 @@ const VALUES = {
 } as const;
 
 /**
- * Reads no rows, because a file without rows still needs its columns. The table has those of every group and
- * filter.
+ * Reads no rows, because a file without rows still needs its columns. This table has the columns of every
+ * group and filter.
  */
 const NO_BUCKETS: readonly Source[] = [{ grain: 'minute', only: [] }];
 
@@ -102,7 +102,7 @@ export function buildStatement(query: MetricsQuery, conditions: Predicate): Metr
   const joinBins = () =>
     `\nLEFT JOIN (${summed('bins', { ...sums.bins, ...times })}\n) AS b USING (${['period', ...keys].join(', ')})`;
   const values = [
-    // Whole seconds in texts, the clients' milliseconds where columns have types.
+    // Whole seconds in texts; the clients' milliseconds if columns have types.
     ...Object.keys(edges).map(
       (edge) => `${isTyped(query.format) ? `toDateTime64(${edge}, 3, 'UTC')` : edge} AS period_${edge}`,
     ),
@@ -122,7 +122,7 @@ ORDER BY ${['period_start', ...groupBy].join(', ')}`;
   return { columns: ['period_start', 'period_end', ...groupBy, ...metrics], sql, params };
 }
 
-/** What the statements of a query have in common. */
+/** The common parts of a query's statements. */
 function describeSums(query: MetricsQuery, conditions: Predicate, groupBy: readonly GroupField[]) {
   const { format, bounds, apdexThresholdMs, expectedErrors, now } = query;
   const metrics = COLUMNS.filter((metric) => query.metrics.includes(metric));
@@ -172,8 +172,9 @@ const computeQuantiles = (percentiles: readonly Column[]) =>
   `quantilesExactWeighted(${percentiles.map((metric) => RANKS[metric]).join(', ')})(f.k, f.n)`;
 
 /**
- * The rows of the sources as `f`. Those of one table are read without a subquery, which takes 7 % of a short
- * window, except if another column has the name `endpoint_id`, which the conditions would mean.
+ * The rows of the sources as `f`. A single table is read without a subquery, which takes 7 % of a short
+ * window. A subquery is needed if another column has the name `endpoint_id`, because the conditions would be
+ * ambiguous.
  */
 function readSources(
   kind: 'counts' | 'bins',
@@ -186,7 +187,7 @@ function readSources(
   const tables = sources.flatMap((source, index) => {
     const table = { grain: source.grain, constants: '', condition: buildCondition(source, index) };
     if (table.grain !== '15m_by_consumer') return [table];
-    // Rows without consumer are not in this table; those of the other are marked.
+    // This table lacks rows without a consumer; in the other table these are marked.
     const marked = `without_consumer AND ${table.condition}`;
     return [table, { grain: '15m', constants: 'WITH 0 AS consumer_id ', condition: marked }];
   });
@@ -194,7 +195,7 @@ function readSources(
     WHERE app_id = {app_id:UInt32}${measured}
       AND ${condition}${conditions.replaceAll('\n', '\n    ')}`;
   const isOfApp = kind === 'bins' && keys.length === 0 && conditions === '';
-  // As the projection sums_of_app has them.
+  // In the form of the projection sums_of_app.
   const isSummed = ({ grain }: { grain: string }) => isOfApp && (grain === 'hour' || grain === 'day');
   const [only] = tables;
   if (only && tables.length === 1 && !isByOneName && !isSummed(only)) return read(only, ' AS f');

@@ -6,9 +6,9 @@ export type Source =
   | { readonly grain: Grain; readonly only: readonly number[] };
 
 /**
- * The fewest rows for the sums of the periods: the coarsest buckets that no bound splits, and finer ones in
- * place of split ones. A day in Kolkata consists of whole UTC hours and the quarters of the two hours at its
- * ends.
+ * Chooses the sources with the fewest rows for the sums of the periods: the coarsest buckets that no bound
+ * splits, and finer ones in place of split ones. A day in Kolkata consists of whole UTC hours and the
+ * quarters of the two hours at its ends.
  *
  * @param bounds of consecutive periods, ascending
  * @param grains coarse to fine; the last one must fit all bounds

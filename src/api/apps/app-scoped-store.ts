@@ -7,8 +7,8 @@ import type { AppScope } from './apps.service.js';
 type ScopedOptions = Omit<QueryOptions, 'teamId'>;
 
 /**
- * The store as the repositories of an app's data see it: no statement runs without a scope, and
- * `{app_id:UInt32}` in it is always the scope's.
+ * The store for repositories of an app's data: no statement runs without a scope, and `{app_id:UInt32}` in it
+ * is always the scope's.
  */
 @Injectable()
 export class AppScopedStore {

@@ -3,7 +3,7 @@ import { and } from '../../queries/predicates.js';
 import type { KeyScopes } from '../../platform/http/account.js';
 import type { App, Env } from './apps.dto.js';
 
-/** With a hundred environments each, some MB. */
+/** This many apps with a hundred environments each take some MB. */
 export const APPS_PER_READ = 500;
 
 const LIST = (filter: string) => `
@@ -44,13 +44,13 @@ SELECT max(id) AS id FROM consumers_v1 FINAL WHERE app_id = {app_id:Int64} AND i
 /** Shown in place of a client ID. */
 const HIDDEN_CLIENT_ID = '00000000-0000-0000-0000-000000000000';
 
-/** An ID that no consumer has; 0 is that of requests without a consumer. */
+/** An ID that no consumer has; 0 stands for requests without a consumer. */
 const NO_CONSUMER = -1;
 
-/** The ID of an endpoint, and a status of it that is no error. */
+/** The ID of an endpoint, and a status that is not an error for it. */
 export type ExpectedError = readonly [endpointId: number, statusCode: number];
 
-/** What an operator marked for an app's endpoints. */
+/** The marks that an operator set on an app's endpoints. */
 export interface EndpointMarks {
   excluded_endpoint_ids: number[];
   expected_errors: ExpectedError[];
@@ -59,15 +59,15 @@ export interface EndpointMarks {
 type AppRow = Omit<App, 'envs'>;
 type EnvRow = Env & { app_id: number };
 
-/** The command line uses it too: no decorator, because commands do not load the framework. */
+/** Has no decorator, because the command line uses it too, and commands do not load the framework. */
 export class AppsRepository {
   constructor(private readonly store: ClickHouse) {}
 
   /**
    * The team's apps with their environments, both by ID, ascending.
    *
-   * @param scopes of the key. One of one consumer sees neither how to send data nor when other consumers last
-   * did
+   * @param scopes of the key. A key of one consumer sees neither how to send data nor when other consumers
+   * last did
    */
   async *list(
     teamId: number,
@@ -101,7 +101,7 @@ export class AppsRepository {
     return row && row.owned > 0 ? row : null;
   }
 
-  /** The ID of a consumer; without such a consumer an ID that none has. */
+  /** The ID of a consumer; if the consumer does not exist, an ID that no consumer has. */
   async findConsumerId(appId: number, identifier: string): Promise<number> {
     const params = { app_id: appId, identifier };
     const [row] = await this.store.rows<{ id: number }>('apps.find_consumer', FIND_CONSUMER, params, {

@@ -20,7 +20,7 @@ class CheckedAppScope {
     readonly appId: number,
     /** Endpoints left out of logs, details and traffic (docs/contract.md#excluded-endpoints). */
     readonly excludedEndpointIds: readonly number[],
-    /** Statuses of endpoints that are no errors (docs/contract.md#expected-errors). */
+    /** Statuses of endpoints that are not errors (docs/contract.md#expected-errors). */
     readonly expectedErrors: readonly ExpectedError[],
     /** The only consumer whose data is shown (docs/contract.md#key-scopes); undefined: all data. */
     readonly consumerId: number | undefined,
@@ -34,13 +34,13 @@ class CheckedAppScope {
 }
 export type AppScope = CheckedAppScope;
 
-/** How a name in an app fits to the text that was searched for. */
+/** How well a name in an app matches the searched text. */
 export type Match = 'exact' | 'contains' | 'similar';
 
 @Injectable()
 export class AppsService {
   /**
-   * Marks of endpoints by app; null: not the team's. Changes take effect within 10 s
+   * Marks of endpoints by app; null: the app is not the team's. Changes take effect within 10 s
    * (docs/contract.md#excluded-endpoints, docs/contract.md#expected-errors).
    */
   private readonly marks: CachedLookup<EndpointMarks | null>;
@@ -59,7 +59,7 @@ export class AppsService {
     return streamList(this.repository.list(teamId, scopes), APPS_PER_READ);
   }
 
-  /** All apps that the account may read at once, by ID. */
+  /** All apps that the account may read, by ID. */
   async listAll({ teamId, scopes }: Account): Promise<App[]> {
     const apps: App[] = [];
     for await (const read of this.repository.list(teamId, scopes)) apps.push(...read);
@@ -67,8 +67,8 @@ export class AppsService {
   }
 
   /**
-   * The scope for reading an app's data; the same 404 if the app does not exist, is another team's or is none
-   * of the key's.
+   * The scope for reading an app's data; the same 404 if the app does not exist, belongs to another team or
+   * is outside the key's scopes.
    *
    * @param read the requested data, for the log line of the request
    */
@@ -86,7 +86,7 @@ export class AppsService {
             this.repository.findConsumerId(appId, consumer),
           ),
     ]);
-    // Others may wait for the same lookup: it goes on when this caller leaves.
+    // Other requests may wait for the same lookup, so it continues when this one ends.
     const context = RequestContext.current;
     const [marks, consumerId] = await raceAbort(context?.signal, lookup);
     if (!marks) throw appNotFound();

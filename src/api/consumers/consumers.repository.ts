@@ -7,7 +7,7 @@ import type { Consumer } from './consumers.dto.js';
 export interface ConsumerQuery {
   /** Only consumers with a request at or after this time, milliseconds since the epoch. */
   requestsSince?: number | undefined;
-  /** Only consumers below this ID: the last one of the page before. */
+  /** Only consumers below this ID, the last one of the previous page. */
   before?: number | undefined;
   limit: number;
 }
@@ -57,7 +57,7 @@ const MATCH = `multiIf(
     OR positionCaseInsensitiveUTF8(g.name, {text:String}) > 0, 'contains',
   'similar'
 )`;
-/** Longer texts are compared by their beginnings: the time is the product of both lengths. */
+/** Only the beginnings of longer texts are compared, because the time is the product of both lengths. */
 const SIMILARITY = (column: string) =>
   `jaroWinklerSimilarity(lower(substring(${column}, 1, 100)), lower(substring({text:String}, 1, 100)))`;
 const SEARCH = (filter: string) => `
@@ -96,7 +96,7 @@ export class ConsumersRepository {
   }
 
   /**
-   * The consumers whose identifier, name, ID or group are most like a text; all of them match an empty one.
+   * The consumers whose identifier, name, ID or group are most similar to a text; an empty text matches all.
    */
   search(scope: AppScope, text: string, limit: number): Promise<(NamedConsumer & { match: Match })[]> {
     const { sql, params } = and(ofScopeConsumer(scope.consumerId, 'c.id'));

@@ -17,7 +17,7 @@ export interface EndpointFilter {
   path?: string | undefined;
 }
 
-/** Above the number of most apps, so that their endpoints are one read. */
+/** Most apps have fewer endpoints, so their endpoints are one read. */
 export const ENDPOINTS_PER_READ = 10_000;
 
 const LIST = (filter: string) => `
@@ -32,7 +32,7 @@ const MATCH = `multiIf(
   positionCaseInsensitiveUTF8(concat(method, ' ', path), {text:String}) > 0, 'contains',
   'similar'
 )`;
-/** Longer texts are compared by their beginnings: the time is the product of both lengths. */
+/** Only the beginnings of longer texts are compared, because the time is the product of both lengths. */
 const SEARCH = (filter: string) => `
 SELECT id, method, path, ${MATCH} AS match
 FROM endpoints_v1 FINAL
@@ -60,7 +60,7 @@ export class EndpointsRepository {
   constructor(private readonly store: AppScopedStore) {}
 
   /**
-   * Endpoints by path, then method; with an environment those that were seen in it
+   * Endpoints by path, then method; with an environment, the endpoints that were seen in it
    * (docs/contract.md#endpoints-of-env).
    */
   async *list(scope: AppScope, { app_env_id, method, path }: EndpointFilter): AsyncGenerator<Endpoint[]> {
@@ -75,7 +75,7 @@ export class EndpointsRepository {
     } while (after);
   }
 
-  /** The endpoints whose path, or method and path, are most like a text; all of them match an empty one. */
+  /** The endpoints whose path, or method and path, are most similar to a text; an empty text matches all. */
   search(scope: AppScope, text: string, limit: number): Promise<(Endpoint & { match: Match })[]> {
     const { sql, params } = and(requestedBy(scope));
     return this.store.rows(scope, 'endpoints.search', SEARCH(sql), { ...params, text, limit });

@@ -15,8 +15,8 @@ export interface ScanResult {
 }
 
 /**
- * Records of the app in the first step. The engine opens that range in 5 ms, compared with 9 for
- * 15 days over all partitions, and evaluates a selective filter on it in 3.
+ * Records of the app in the first step. The engine opens that range in 5 ms, compared with 9 ms for 15 days
+ * over all partitions, and evaluates a selective filter on it in 3 ms.
  */
 const FIRST_SCAN_ROWS = 50_000;
 /** Factor on the estimated span of the second step, because matches come in clusters. */
@@ -24,8 +24,8 @@ const OVERSHOOT = 1.5;
 
 /**
  * Reads the newest records of a window in one to three steps, newest first: a recent span, then a span that
- * should suffice by the matches of the first, then the rest. Each step reads only older data than the one
- * before, so the result is the same as that of one query over the whole window.
+ * should suffice by the matches of the first, then the rest. Each step reads only older data than the
+ * previous one. So the result is the same as the result of one query over the whole window.
  *
  * @param rowsPerMs records of the app per millisecond without the filter; a wrong estimate only costs time
  */

@@ -11,8 +11,8 @@ const CAPTURED_FIELDS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Names of attributes and events of spans that hold headers, metadata of RPC or bodies, and those of them
- * that are sizes; in lower case. RE2 reads both as well.
+ * Patterns of the names of a span's attributes and events that hold headers, RPC metadata or bodies, and of
+ * the names among them that hold sizes; in lower case. RE2 reads both patterns as well.
  */
 const CAPTURED_NAME =
   '^(?:(?:http|apitally)[.](?:request|response)(?:[._](?:headers?|body)(?:[._]|$)|$)|rpc[.](?:[^.]+[.])?(?:request|response)[.]metadata(?:[.]|$))';
@@ -35,7 +35,7 @@ export function isCapturedName(name: string): boolean {
   return new RegExp(CAPTURED_NAME).test(lower) && !new RegExp(SIZE_NAME).test(lower);
 }
 
-/** The same as a condition of the store on an expression. */
+/** The same test as a condition of the store on an expression. */
 export function matchCapturedName(sql: string): string {
   return `(match(lower(${sql}), '${CAPTURED_NAME}') AND NOT match(lower(${sql}), '${SIZE_NAME}'))`;
 }
@@ -45,7 +45,7 @@ export function forbidCapturedFields(): never {
   throw notInScope('headers and bodies');
 }
 
-/** Request Details without headers and bodies, where the account does not see them. */
+/** Request Details; without headers and bodies if the account may not see them. */
 export function hideBodies({ scopes: { hasBodies } }: Account, details: Buffer): Buffer {
   if (hasBodies) return details;
   const shown = parseExact(details.toString()) as Captured;

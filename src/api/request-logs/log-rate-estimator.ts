@@ -5,7 +5,7 @@ import { logsRetainedFrom } from '../../config/retention.js';
 import { RequestLogsRepository } from './request-logs.repository.js';
 
 const REMEMBERED_MS = 300_000;
-/** Few records are counted fast, and an import can make them many at once. */
+/** So few records are counted fast, and an import can multiply them at once, so their rate is not cached. */
 const FEW = 50_000;
 const FEW_REMEMBERED_MS = 5_000;
 
@@ -16,13 +16,13 @@ export class LogRateEstimator {
 
   constructor(private readonly repository: RequestLogsRepository) {}
 
-  /** Average of all retained records at `now`, in milliseconds since the epoch. */
+  /** Average of all retained records; `now` is in milliseconds since the epoch. */
   async estimate(scope: AppScope, now: number): Promise<number> {
     const known = this.rates.get(scope.appId);
     if (known !== undefined) return known;
     const retained = { start: logsRetainedFrom(now), end: now };
     const { records, oldest } = await this.repository.countAndOldest(scope, retained);
-    // Not remembered: the first page after an import would read the whole window.
+    // Not cached: otherwise the first page after an import would read the whole window.
     if (oldest === null) return 0;
     const rowsPerMs = records / (now - oldest);
     this.rates.set(scope.appId, rowsPerMs, { ttl: records < FEW ? FEW_REMEMBERED_MS : REMEMBERED_MS });

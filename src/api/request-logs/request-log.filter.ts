@@ -30,11 +30,11 @@ export function columnPredicates(filter: RequestLogFilter): (Predicate | undefin
 }
 
 /**
- * The same with `filter_terms` (migration 0007), whose index lists the rows of each term: faster if few rows
- * match.
+ * The filter as conditions on `filter_terms` (migration 0007), whose index lists the rows of each term:
+ * faster if few rows match.
  *
  * All terms are in one condition, because then the engine intersects the rows of the terms. Several
- * conditions are intersected by granule (43 ms and 240, for one row in 16,000).
+ * conditions are intersected by granule: 240 ms instead of 43 ms, for one row in 16,000.
  */
 export function termIndexPredicates(
   { appId, consumerId }: { appId: number; consumerId?: number | undefined },

@@ -2,8 +2,8 @@ import { EXAMPLES } from '../../platform/openapi/examples.js';
 import type { RequestLog } from './request-logs.dto.js';
 
 /*
- * The wire format of a request log, which `RequestLog` documents: its head is made of columns, and the
- * members after it are stored as the text that is sent.
+ * The wire format of a request log, which `RequestLog` documents: its head is made of columns, and the other
+ * members are stored as the text that is sent.
  */
 
 type Head = Pick<RequestLog, 'timestamp' | 'request_uuid'>;
@@ -13,7 +13,7 @@ export const RECORD_HEAD_SQL = `'{"timestamp":"', replaceOne(toString(timestamp)
 const EXAMPLE: Head = { timestamp: EXAMPLES.timestamp, request_uuid: EXAMPLES.request_uuid };
 
 /**
- * Bytes from the beginning of a record to the end of its UUID; records with the same ones are the same
+ * Bytes from the beginning of a record to the end of its UUID; records with equal bytes there are the same
  * request.
  */
 export const KEY_LENGTH = JSON.stringify(EXAMPLE).length - 1;
@@ -25,12 +25,12 @@ const replaceNulls = (sql: string, names: readonly (keyof RequestLog)[]) =>
 /** A row of `request_logs_v1` as a record's JSON text, which has 0 for an unknown time. */
 export const RECORD_SQL = `concat(${RECORD_HEAD_SQL}, ${replaceNulls('record_json', ['response_time_ms'])})`;
 
-/** Details have 0 for an unknown size as well, because public clients do not accept null. */
+/** Details also have 0 for an unknown size, because public clients do not accept null. */
 const OPEN_MEMBERS = replaceNulls('substring(record_json, 1, length(record_json) - 1)', [
   'response_time_ms',
   'request_size_bytes',
   'response_size_bytes',
 ]);
 
-/** The same up to the closing brace, as Request Details has it. */
+/** The record's JSON text for Request Details, without the closing brace. */
 export const OPEN_RECORD_SQL = `${RECORD_HEAD_SQL}, ${OPEN_MEMBERS}`;

@@ -3,7 +3,7 @@ import { EXAMPLES } from '../../platform/openapi/examples.js';
 import type { RecordMembers } from '../../records/record-json.js';
 import { PageType } from '../../platform/paging/page.dto.js';
 
-/** The stored members, which the engine sends as they are, behind the time and the ID. */
+/** The stored members, which the engine sends unchanged, after the time and the ID. */
 export class RequestLog implements RecordMembers {
   @ApiProperty({
     type: 'string',

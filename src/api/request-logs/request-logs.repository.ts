@@ -23,7 +23,7 @@ type PageQuery = [
   after: RequestLogKey | undefined,
 ];
 
-/** A page of 1,000 usual records has 0.4 MB; one of records with the longest URLs would have 400. */
+/** A page of 1,000 usual records has 0.4 MB; with the longest URLs it would have 400 MB. */
 export const MAX_PAGE_BYTES = 16 * 1024 * 1024;
 
 const IN_WINDOW = `
@@ -33,7 +33,7 @@ WHERE app_id = {app_id:UInt32}
   AND timestamp < fromUnixTimestamp64Milli({end:Int64}, 'UTC')`;
 
 const PAGE = `SELECT ${RECORD_SQL}${IN_WINDOW}`;
-/** The same records' bytes, about: without the members before `record_json`. */
+/** Approximate sizes of the records, without the members before `record_json`. */
 const SIZES = `SELECT toString(length(record_json))${IN_WINDOW}`;
 const STATS = `
 SELECT count() AS records,
@@ -43,15 +43,15 @@ const ORDER = `
 ORDER BY timestamp DESC, request_uuid DESC
 LIMIT {limit:UInt32}`;
 
-/** The bound on the timestamp is redundant, but lets the primary key skip newer rows: 8 ms, not 638. */
+/** The bound on the timestamp is redundant, but lets the primary key skip newer rows: 8 ms instead of 638. */
 const AFTER = `timestamp <= fromUnixTimestamp64Milli({after_timestamp:Int64}, 'UTC')
   AND (timestamp, request_uuid) < (fromUnixTimestamp64Milli({after_timestamp:Int64}, 'UTC'), {after_uuid:UUID})`;
 
 const CONSUMER_ID = `',"consumer_id":', if(consumer_id = 0, 'null', toString(consumer_id)), `;
 
 /**
- * The key gives the time, and the time the row in the logs. The captured members follow the record's. The
- * aggregate is needed because a scalar subquery without rows has no value.
+ * The key gives the time, and the time finds the row in the logs. The captured members follow the record's.
+ * The aggregate is needed because a scalar subquery without rows has no value.
  */
 const FIND = (added: string) => `
 WITH (
@@ -81,7 +81,7 @@ export class RequestLogsRepository {
     return this.query('request_logs.page', PAGE, ...query);
   }
 
-  /** The sizes of the same records, in bytes. */
+  /** The sizes in bytes of the records that `page` would return. */
   async sizes(...query: PageQuery): Promise<number[]> {
     const lines = await this.query('request_logs.sizes', SIZES, ...query);
     return Array.from({ length: lines.length }, (_, index) => Number(lines.at(index)));

@@ -77,7 +77,7 @@ export class RequestLogsService {
     const { traceId, timestamp } = open;
     const spans = await this.traces.findSpans(scope, traceId, timestamp);
     const ownSpan = findOwnSpan({ requestUuid, traceId }, spans);
-    // Without a span of its own the whole trace counts as the request's, and clients choose the IDs of their
+    // If the request has no span, the whole trace counts as its own; but clients choose the IDs of their
     // traces.
     const isShared = await this.traces.isShared(scope, traceId, timestamp);
     if (isShared && !ownSpan) return row;

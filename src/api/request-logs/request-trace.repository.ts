@@ -31,8 +31,8 @@ export interface TraceLog {
 const MAX_SPANS = 10_000;
 const MAX_LOGS = 10_000;
 /**
- * How long before the start of a request its spans and log records can begin (clocks differ), and how long
- * after it.
+ * Spans and log records may begin this long before the start of their request, because clocks differ, and
+ * this long after it.
  */
 const BEFORE_MS = 60_000;
 const AFTER_MS = 24 * 3_600_000;
@@ -58,7 +58,7 @@ WHERE app_id = {app_id:UInt32} AND trace_id = toFixedString(unhex({trace_id:Stri
 ORDER BY l.timestamp_ns
 LIMIT {limit:UInt32}`;
 
-/** Requests whose spans or log records may be in the same time. */
+/** Other requests whose spans or log records may be in the same time range. */
 const OTHERS = `
 SELECT 1 AS found FROM request_logs_v1
 WHERE app_id = {app_id:UInt32} AND consumer_id != {scope_consumer_id:Int64}
@@ -66,7 +66,7 @@ WHERE app_id = {app_id:UInt32} AND consumer_id != {scope_consumer_id:Int64}
   AND trace_id = toFixedString(unhex({trace_id:String}), 16)
 LIMIT 1`;
 
-/** Spans and log records of the trace of a request. */
+/** Reads the spans and log records of a request's trace. */
 @Injectable()
 export class RequestTraceRepository {
   constructor(private readonly store: AppScopedStore) {}
@@ -78,7 +78,7 @@ export class RequestTraceRepository {
   }
 
   /**
-   * Whether a trace has requests outside of the scope's only consumer; a scope of all consumers shares none.
+   * Whether a trace has requests outside of the scope's only consumer; false for a scope of all consumers.
    */
   async isShared(scope: AppScope, trace_id: string, timestamp: number): Promise<boolean> {
     if (scope.consumerId === undefined) return false;

@@ -10,7 +10,10 @@ const NO_SPAN = '0'.repeat(16);
 const MAX_LOGS = 1_000;
 const NO_PARENTS: readonly TraceSpan[] = [];
 
-/** The trace of a request without captured logs and spans, and its time in milliseconds since the epoch. */
+/**
+ * The trace of a request without captured logs and spans, with the request's time in milliseconds since the
+ * epoch.
+ */
 export function findOpenTrace(details: Buffer): { traceId: string; timestamp: number } | undefined {
   if (!details.subarray(-NO_LOGS_NO_SPANS.length).equals(Buffer.from(NO_LOGS_NO_SPANS))) return undefined;
   const text = details.toString();
@@ -21,7 +24,7 @@ export function findOpenTrace(details: Buffer): { traceId: string; timestamp: nu
     : { traceId, timestamp: Date.parse(timestamp) };
 }
 
-/** The span that is the request; undefined if a library without spans reported the request. */
+/** The span of the request; undefined if a library without spans reported the request. */
 export function findOwnSpan(
   { requestUuid, traceId }: { requestUuid: string; traceId: string },
   spans: readonly TraceSpan[],
@@ -73,7 +76,7 @@ function findBelow(root: TraceSpan, spans: readonly TraceSpan[]): TraceSpan[] {
     else children.set(span.parent_span_id, [span]);
   }
   const found = new Set([root]);
-  // A Set iterates over what is added during the iteration, once each: a cycle of parents ends.
+  // A Set's iteration includes values added during it, each once. So a cycle of parents ends.
   for (const { span_id } of found)
     for (const child of children.get(span_id) ?? NO_PARENTS) if (child.kind !== 'SERVER') found.add(child);
   return spans.filter((span) => found.has(span));

@@ -19,7 +19,7 @@ export class SpanEvent {
   attributes: Record<string, unknown>;
 }
 
-/** A row of traces, with those optional members that the request names. */
+/** A row of traces; only requested optional members are present. */
 export class TraceSpanRow {
   @ApiProperty({
     type: 'string',

@@ -212,8 +212,7 @@ export class QueryTracesInput extends AppInput implements CrossFieldValidated {
   after?: SpanKey;
 
   /**
-   * The window in milliseconds since the epoch. Where traces are named, it has only the bounds that were
-   * sent.
+   * The window in milliseconds since the epoch. If traces are named, it has only the bounds that were sent.
    */
   window: { start: number; end: number };
 

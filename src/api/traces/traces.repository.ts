@@ -12,10 +12,7 @@ const MAX_PAGE_BYTES = 64 * 1024 * 1024;
 export class TracesRepository {
   constructor(private readonly store: AppScopedStore) {}
 
-  /**
-   * The spans of a query, for `readPages`. Of a page that is too large, `exceedsLimits` is true for the
-   * error.
-   */
+  /** The spans of a query, for `readPages`. If a page is too large, `exceedsLimits` is true for the error. */
   createSource(scope: AppScope, query: TracesQuery): RowSource<SpanKey> {
     return {
       isCheap: query.filters.every(isCheap),

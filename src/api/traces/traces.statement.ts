@@ -31,8 +31,7 @@ interface SpanColumn extends FilterColumn {
 }
 
 /**
- * Attributes have integers of 64 bits; a filter may have a larger one, which a double would round to one of
- * them.
+ * Attributes have 64-bit integers. A filter may have a larger one, which a double would round to one of them.
  */
 const INTEGERS_END = 2n ** 127n;
 
@@ -64,15 +63,15 @@ const COLUMNS: Readonly<Record<SpanField, SpanColumn>> = {
   scope_version: nullIfEmpty('s.scope_version'),
 };
 
-/** Attributes without those that hold headers or bodies. */
+/** Attributes without headers and bodies. */
 const SHOWN_ATTRIBUTES = `concat('{', arrayStringConcat(arrayMap(
     member -> concat(toJSONString(member.1), ':', member.2),
     arrayFilter(member -> NOT ${matchCapturedName('member.1')}, JSONExtractKeysAndValuesRaw(s.attributes))
   ), ','), '}')`;
 
 /**
- * The events of a span, and those of them that hold neither headers nor bodies. They are cut out of the text
- * as they are: as the engine writes a large number, it cannot read it again.
+ * The events of a span; and the events without headers and bodies. They are cut out of the text unchanged,
+ * because the engine cannot read back every number that it writes.
  */
 const EVENTS = `if(s.events = '[]', [], splitByString('${EVENT_SEPARATOR}', substring(s.events, 2, length(s.events) - 2)))`;
 const SHOWN_EVENTS = `arrayFilter(
@@ -81,15 +80,15 @@ const SHOWN_EVENTS = `arrayFilter(
     ${EVENTS}
   )`;
 
-/** What is shown where headers and bodies are not. */
+/** Fields as they are shown without headers and bodies. */
 const WITHOUT_BODIES: Partial<Readonly<Record<SpanField, string>>> = {
   attributes: SHOWN_ATTRIBUTES,
   events: `concat('[', arrayStringConcat(${SHOWN_EVENTS}, ','), ']')`,
 };
 
 /**
- * Traces in which all requests are the consumer's. Clients choose the IDs of their traces, so a trace that
- * has requests of others as well is not shown.
+ * Traces in which all requests are the consumer's. Clients choose the IDs of their traces, so a trace with
+ * requests of other consumers is not shown.
  */
 const OF_CONSUMER = `s.trace_id IN (
       SELECT trace_id FROM request_logs_v1
@@ -110,7 +109,7 @@ const KEY = (which: 'after' | 'last') =>
 const IN_WINDOW = `s.app_id = {app_id:UInt32}
     AND s.start_time_ns >= {from:Int64} AND s.start_time_ns < {to:Int64}`;
 const IN_ORDER = 'ORDER BY s.start_time_ns, s.trace_id, s.span_id';
-/** A span that was sent in several messages has several rows. */
+/** A span that several messages contain has several rows. */
 const ONCE = 'LIMIT 1 BY s.start_time_ns, s.trace_id, s.span_id';
 
 /** Whether the column of a filter is cheap to read. */
@@ -201,7 +200,7 @@ function toParams(which: 'after' | 'last', { start_time_ns, trace_id, span_id }:
 function toCondition(filter: SpanFilter, param: string, events: string): Predicate {
   const { field, op, value } = filter;
   const kind = SPAN_FILTERS[field];
-  // Compares the column itself, so that its index is used.
+  // Compares the bare column, so that its index is used.
   if (field === 'trace_id' && (op === 'eq' || op === 'in')) return traceIn(toList(value), param);
   if (field === 'attributes') return attributeMatches('s.attributes', filter, param);
   if (field === 'events') return eventMatches(filter, param, events);
@@ -227,8 +226,8 @@ function traceIn(ids: readonly FilterScalar[], param: string): Predicate {
 }
 
 /**
- * A filter on a value of a JSON object, which an expression and names of members lead to. Without the key, or
- * with a value of another type, only `not_exists` matches; negative operators do not.
+ * A filter on a value of a JSON object at an expression and names of members. Without the key, or with a
+ * value of another type, only `not_exists` matches; negative operators do not.
  */
 function attributeMatches(json: string, filter: SpanFilter, param: string): Predicate {
   const { op, value, key = '' } = filter;

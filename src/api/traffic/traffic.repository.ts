@@ -9,7 +9,7 @@ export interface TrafficFilter {
   consumer_id?: number | undefined;
 }
 
-/** Sums of one period, as the engine wrote them: integers of 64 bits stay exact. */
+/** Sums of one period, as the engine wrote them: 64-bit integers stay exact. */
 export interface PeriodSums {
   /** Seconds since the epoch. */
   start: number;
@@ -43,11 +43,10 @@ export class TrafficRepository {
   constructor(private readonly store: AppScopedStore) {}
 
   /**
-   * Sums by period, oldest first, periods without requests left out.
+   * Sums by period, oldest first; periods without requests are left out.
    *
-   * The caller computes the periods' bounds, in seconds since the epoch, because
-   * the engine labels hours wrongly where daylight saving shifts the clock by half an hour (ClickHouse issue
-   * 119969).
+   * The caller computes the periods' bounds, in seconds since the epoch, because the engine labels hours
+   * wrongly where daylight saving shifts the clock by half an hour (ClickHouse issue 119969).
    */
   sums(
     scope: AppScope,

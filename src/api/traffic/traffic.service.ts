@@ -27,7 +27,9 @@ export class TrafficService {
     private readonly tokens: PageTokens,
   ) {}
 
-  /** A page; its window is in the past when the last period has ended, or when none is kept any more. */
+  /**
+   * A page. Its window is in the past when the last period has ended, or when no period is retained any more.
+   */
   async list(account: Account, input: GetTrafficInput): Promise<JsonResponse> {
     const { app_id, consumer_id } = input;
     const scope = await this.apps.require(account, app_id, { consumer_id });
@@ -51,8 +53,9 @@ export class TrafficService {
 }
 
 /**
- * The bounds of the periods to sum, in seconds since the epoch: the window's, without those of earlier
- * pages and the one that the retention splits, which would count requests that must no longer be shown.
+ * The bounds of the periods to sum, in seconds since the epoch: the window's periods, without those of
+ * earlier pages and without the period that the retention splits, which would count requests that must no
+ * longer be shown.
  */
 function computeBounds(
   { start, end }: Window,
@@ -71,7 +74,7 @@ function computeBounds(
   return token ? bounds.filter((bound) => bound > Number(token.after[0])) : bounds;
 }
 
-/** Both ascend, so the search for each period continues after the previous one. */
+/** Both lists ascend, so the search for each period continues after the previous one. */
 function toTrafficRecords(periods: readonly PeriodSums[], bounds: readonly number[]): string[] {
   let at = 0;
   return periods.map(({ start, json }) => {

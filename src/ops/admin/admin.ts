@@ -12,7 +12,7 @@ export type Admin = ReturnType<typeof createAdmin>;
 /**
  * Administration of a store. Not reachable over HTTP.
  *
- * @param coordinator of all that change the store; left out where nothing else does
+ * @param coordinator of everything that changes the store; left out if nothing else does
  */
 export function createAdmin(store: ClickHouse, coordinator: WriterCoordinator = new LocalCoordinator()) {
   const changes = new RowChanges(store, coordinator);

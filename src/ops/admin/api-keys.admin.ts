@@ -23,7 +23,7 @@ interface KeyRow {
 
 interface CreateKeyOptions {
   name?: string;
-  /** Milliseconds since the epoch; never without it. */
+  /** Milliseconds since the epoch; undefined: never. */
   expiresAt?: number;
   key?: string;
   scopes?: KeyScopes;
@@ -93,7 +93,7 @@ export class ApiKeysAdmin {
     return this.store.rows<KeyRow>('api_keys.list', KEYS, { team_id: teamId });
   }
 
-  /** Those of the apps that know no consumer with the identifier. */
+  /** The apps that have no consumer with the identifier. */
   async listAppsWithoutConsumer(appIds: readonly number[], identifier: string): Promise<number[]> {
     const params = { app_ids: appIds, identifier };
     const rows = await this.store.rows<{ app_id: number }>('consumers.find_apps', CONSUMER_APPS, params);
@@ -125,7 +125,7 @@ export class ApiKeysAdmin {
 
   /** Deletes the key; servers reject it within 10 seconds. */
   async delete(identifier: string): Promise<{ identifier: string; deleted: true }> {
-    // Revoked first: a change at the same moment inserts the row again, but does not undo a revocation.
+    // Revoked first: a simultaneous change inserts the row again, but does not undo a revocation.
     await this.revoke(identifier);
     for (let pass = 0; pass < MAX_DELETIONS && (await this.findTeam(identifier)) !== undefined; pass++)
       await this.store.command(DELETE, { identifier }, { name: 'api_keys.delete' });

@@ -29,13 +29,13 @@ const PIECES = 'piece > 0 AND applied = 0 AND batch_id IN {batch_ids:Array(UUID)
 
 /** Batches of this age are applied; applying them again would change nothing. */
 const APPLIED_WITHIN_SECONDS = 5;
-/** Rows may still arrive from what began before. */
+/** Rows of earlier work may still arrive. */
 const MAX_PASSES = 5;
 const TIMEOUT_MS = 6 * 3_600_000;
 
 /**
- * Deletes all data of an app, which must not receive any: from the write-ahead log, its names and everything
- * that has the app's ID. It can be repeated after an interruption.
+ * Deletes all data of an app: from the write-ahead log, its names and every row with the app's ID. The app
+ * must not receive data any more. The deletion can be repeated after an interruption.
  *
  * @param isOpenElsewhere whether other processes write to the store
  * @throws Error if data of the app still arrives
@@ -49,7 +49,7 @@ export async function deleteAppData(
   const run = (name: string, sql: string, params: Parameters) =>
     store.command(sql, params, { name, timeoutMs: TIMEOUT_MS });
   const tables = await findTables(store, 'app_id', 'batch_id');
-  // What a process that died has not applied would come back later.
+  // Otherwise unapplied batches of a dead process would bring data back later.
   await batches.recover(isOpenElsewhere ? APPLIED_WITHIN_SECONDS : 0);
   const applied = await store.rows<{ batch_id: string }>('batches.of_app', APPLIED_BATCHES, { app_id });
   const batch_ids = applied.map(({ batch_id }) => batch_id);

@@ -32,8 +32,8 @@ const DELETE = 'DELETE FROM apps_v1 WHERE id = {app_id:Int64}';
 const LIMITS = `SELECT kind, max_names FROM app_limits_v1 FINAL WHERE app_id = {app_id:Int64}`;
 
 /**
- * Time until collectors reject the data of a disabled app (10 seconds), and have written what they accepted
- * before.
+ * Time until collectors reject the data of a disabled app (10 seconds), and have written the data that they
+ * accepted before.
  */
 const COLLECTORS_STOP_WITHIN_MS = 15_000;
 
@@ -113,10 +113,10 @@ export class AppsAdmin {
   }
 
   /**
-   * Deletes an app and all its data; its ID and those of its names are not used again. It can be repeated
-   * after an interruption.
+   * Deletes an app and all its data; its ID and the IDs of its names are not used again. The deletion can be
+   * repeated after an interruption.
    *
-   * @param batches those that are not applied would come back later
+   * @param batches unapplied batches would bring data back later
    * @param isOpenElsewhere whether collectors may write to the store: then it waits until they reject the
    * app's data
    */

@@ -10,17 +10,17 @@ import { ERASED_NAME, ERASING_NAME, ERASURES_KNOWN_AFTER_MS } from '../../record
 import { AdminError } from './admin.error.js';
 import { findSharedSpans } from './shared-traces.js';
 
-/** What was erased. */
+/** The result of an erasure. */
 interface Erasure {
   app_id: number;
   /** IDs under which the counts remain. */
   consumer_ids: number[];
-  /** Logged requests, spans, log records and errors with texts that are gone. */
+  /** Number of erased logged requests, spans, log records and errors with texts. */
   requests: number;
   spans: number;
   application_logs: number;
   errors: number;
-  /** Endpoints of the app whose path contains the identifier; they stay. */
+  /** Endpoints of the app whose path contains the identifier; they are kept. */
   endpoints_with_identifier: number;
 }
 
@@ -33,8 +33,8 @@ interface Rows {
 type Deleted = Pick<Erasure, 'requests' | 'spans' | 'application_logs' | 'errors'>;
 
 /**
- * The tables that a consumer is erased from. Counts and the last activity have an ID only, the ledger of
- * imports UUIDs of requests.
+ * The tables that a consumer is erased from. Counts and the last activity only have an ID; the ledger of
+ * imports only has UUIDs of requests.
  */
 const TABLES = [
   'application_logs_v1',
@@ -57,14 +57,14 @@ INNER JOIN apps_v1 AS a FINAL ON a.team_id = k.team_id
 WHERE a.id = {app_id:UInt32} AND k.consumer = {identifier:String} AND (empty(k.app_ids) OR has(k.app_ids, a.id))
 ORDER BY identifier`;
 /**
- * Also those whose erasure was interrupted, by any row that it left: the last one may have the final name
- * already.
+ * Also finds a consumer whose erasure was interrupted, by any remaining row: the latest row may already have
+ * the final name.
  */
 const CONSUMERS = `
 SELECT DISTINCT id FROM consumers_v1
 WHERE app_id = {app_id:UInt32}
   AND (identifier = {identifier:String} OR identifier = ${ERASING_NAME} AND name = {mark:String}) ORDER BY id`;
-/** Changes insert the whole row again; rows of names alone have the oldest version (see `NameTable`). */
+/** Changes insert the whole row again; rows with a name alone have the oldest version (see `NameTable`). */
 const MARK = (identifier: string, name: string) => `
 INSERT INTO consumers_v1 (app_id, id, identifier, name, group_id, created_at)
 SELECT app_id, id, ${identifier}, ${name}, 0, min(created_at) FROM consumers_v1
@@ -75,12 +75,12 @@ const MARK_ERASED = MARK(ERASED_NAME, ERASED_NAME);
 const REQUESTS = `FROM request_logs_v1 WHERE app_id = {app_id:UInt32} AND consumer_id IN {ids:Array(UInt32)}`;
 /** Traces of its requests. */
 const TRACES = `SELECT trace_id ${REQUESTS} AND trace_id != toFixedString('', 16)`;
-/** As `trim` of JavaScript. */
+/** Trims like JavaScript's `trim`. */
 const trim = (sql: string) =>
   `replaceRegexpAll(${sql}, '^[\\\\s\\\\v\\\\p{Z}\\\\x{FEFF}]+|[\\\\s\\\\v\\\\p{Z}\\\\x{FEFF}]+$', '')`;
 /**
- * Whether an attribute of a span is the identifier: a text that is stored as such (see `identifierDecoder`),
- * or a number.
+ * Whether an attribute of a span is the identifier: a text that is stored in that form (see
+ * `identifierDecoder`), or a number.
  */
 const isIdentifier = (attribute: string) => {
   const text = trim(`simpleJSONExtractString(attributes, '${attribute}')`);
@@ -96,17 +96,17 @@ const OTHER_TRACES = `
 SELECT DISTINCT lower(hex(trace_id)) AS trace FROM spans_v1 WHERE app_id = {app_id:UInt32} AND (${NAMES_IT})`;
 const OF_TRACES = `app_id = {app_id:UInt32} AND trace_id IN (${TRACES})`;
 const OF_OTHER_TRACES = `app_id = {app_id:UInt32} AND lower(hex(trace_id)) IN {traces:Array(String)} AND trace_id NOT IN (${TRACES})`;
-/** Those of the traces that have a request of another consumer, be it logged or not. */
+/** The traces that have a request of another consumer, whether it was logged or not. */
 const SHARED = (ofTraces: string) => `
 SELECT DISTINCT lower(hex(trace_id)) AS trace FROM request_logs_v1
 WHERE ${ofTraces} AND consumer_id != 0 AND consumer_id NOT IN {ids:Array(UInt32)}
 UNION DISTINCT
 SELECT lower(hex(trace_id)) AS trace FROM spans_v1
 WHERE ${ofTraces} AND kind = 'SERVER' AND (${NAMES_ONE}) AND NOT (${NAMES_IT})`;
-/** A range of traces without those that are shared, of which there may be too many for one statement. */
+/** A range of traces without the shared ones, of which there may be too many for one statement. */
 const UNSHARED = `${OF_TRACES} AND lower(hex(trace_id)) > {after:String} AND lower(hex(trace_id)) <= {last:String}
   AND lower(hex(trace_id)) NOT IN {shared:Array(String)}`;
-/** Behind all IDs. */
+/** Greater than all IDs. */
 const LAST_TRACE = 'g';
 const OF_SPANS = {
   spans_v1: 'app_id = {app_id:UInt32} AND lower(hex(concat(trace_id, span_id))) IN {spans:Array(String)}',
@@ -116,7 +116,7 @@ const OF_SPANS = {
 const OF_CONSUMER = 'app_id = {app_id:UInt32} AND consumer_id IN {ids:Array(UInt32)}';
 const OF_REQUESTS = `app_id = {app_id:UInt32} AND request_uuid IN (SELECT request_uuid ${REQUESTS})`;
 /**
- * Payloads that a mark replaces anyway when the engine merges; and those of batches that were never
+ * Payloads that a mark replaces anyway when the engine merges; and payloads of batches that were never
  * completely appended.
  */
 const OF_APPLIED_BATCHES = `piece > 0 AND applied = 0 AND batch_id IN (SELECT batch_id FROM ingest_batches_v1 WHERE applied = 1)`;
@@ -124,7 +124,7 @@ const OF_INCOMPLETE_BATCHES = `piece > 0 AND created_at <= now() - {older_than_s
   AND batch_id NOT IN (SELECT batch_id FROM ingest_batches_v1 WHERE piece = 0)`;
 const OF_NAMES = `app_id = {app_id:UInt32} AND id IN {ids:Array(UInt32)} AND identifier != ${ERASING_NAME}`;
 const OF_MARKS = `app_id = {app_id:UInt32} AND id IN {ids:Array(UInt32)} AND identifier = ${ERASING_NAME}`;
-/** Groups without a consumer: its own, if it was alone in it. */
+/** Groups without a consumer: the consumer's group, if it was alone in it. */
 const UNUSED_GROUPS = `
 SELECT id FROM consumer_groups_v1 FINAL WHERE app_id = {app_id:UInt32}
   AND id NOT IN (SELECT group_id FROM consumers_v1 FINAL WHERE app_id = {app_id:UInt32})`;
@@ -151,7 +151,7 @@ const MUTATION_TIMEOUT_MS = 6 * 3_600_000;
 /** Batches are marked within a second; a query can use an old part for as long as it runs. */
 const WAIT_MS = 60_000;
 const POLL_MS = 200;
-/** Passes over the tables: a slow writer may add rows to the first ones. */
+/** Number of passes over the tables: a slow writer may add rows to the first ones. */
 const MAX_PASSES = 5;
 
 /**
@@ -175,7 +175,7 @@ export class ConsumerEraser {
   ) {}
 
   /**
-   * @throws AdminError if there is no such consumer, a key is limited to it, or something is in use for too
+   * @throws AdminError if the consumer does not exist, a key is limited to it, or something is in use for too
    * long
    */
   async erase(appId: number, identifier: string): Promise<Erasure> {
@@ -189,7 +189,7 @@ export class ConsumerEraser {
     await this.mark(MARK_ERASING, { ...scope, mark });
     if (this.hasOtherWriters) {
       await pause(ERASURES_KNOWN_AFTER_MS);
-      // Until then a writer could describe the consumer again.
+      // Before this, a writer could describe the consumer again.
       await this.mark(MARK_ERASING, { ...scope, mark });
     }
     const deleted = await this.deleteRows(scope, identifier);
@@ -225,7 +225,8 @@ export class ConsumerEraser {
       };
       if (pass > 0 && Object.values(found).every((rows) => rows === 0)) return total;
       for (const kind of Object.keys(total) as (keyof Deleted)[]) total[kind] += found[kind];
-      // Log records first and spans of other requests last: each step finds its rows by those after it.
+      // Log records first, and spans of other requests last: each step finds its rows by rows that later
+      // steps delete.
       for (const table of ['application_logs_v1', 'spans_v1'] as const)
         for (const { where, params } of chosen[table]) await this.delete(table, where, params);
       await this.delete('request_details_v1', OF_REQUESTS, scope);
@@ -239,7 +240,7 @@ export class ConsumerEraser {
     throw new AdminError('Requests of the consumer keep arriving under its old ID: run the command again');
   }
 
-  /** Waits until no batch of before is in flight: its rows would be written after the others are deleted. */
+  /** Waits until no earlier batch is in flight: its rows would be written after the others are deleted. */
   private async applyBatches(): Promise<void> {
     const until = Math.floor(Date.now() / 1000);
     const { rejected } = await this.batches.recover(this.hasOtherWriters ? ABANDONED_AFTER_SECONDS : 0);
@@ -260,7 +261,7 @@ export class ConsumerEraser {
     const groups = (await this.readAll<{ id: number }>(UNUSED_GROUPS, scope)).map(({ id }) => id);
     if (groups.length > 0) await this.delete('consumer_groups_v1', OF_GROUPS, { ...scope, groups });
     await this.delete('consumers_v1', OF_NAMES, scope);
-    // Deleted keys, and former scopes of others, stay in their part until it is merged.
+    // Deleted keys, and former scopes of other keys, stay in their part until it is merged.
     await this.store.command('OPTIMIZE TABLE api_keys_v1 FINAL', undefined, { name: 'api_keys.erase' });
   }
 
@@ -300,8 +301,9 @@ export class ConsumerEraser {
   }
 
   /**
-   * The spans and log records of its traces, each by one condition. Of a trace that no other consumer has a
-   * request in, all are chosen: also those of other services, above its requests or without a known parent.
+   * Selects the spans and log records of its traces, with one condition for each table. Of a trace without
+   * requests of other consumers everything is selected: also spans of other services, above its requests or
+   * without a known parent.
    */
   private async chooseOfTraces(scope: {
     app_id: number;
@@ -318,7 +320,7 @@ export class ConsumerEraser {
     const read = <Row>(sql: string, params: Parameters) => this.readAll<Row>(sql, params);
     const names = { it: NAMES_IT, one: NAMES_ONE };
     const { spans, ofLogs } = await findSharedSpans(read, [...shared], scope, names);
-    // A mutation is kept as text, which must not have the identifier.
+    // A mutation is kept as text, which must not contain the identifier.
     const { app_id, ids } = scope;
     const whole: Rows[] = [];
     let after = '';

@@ -7,7 +7,7 @@ import { WriteGate } from '../../write/write-gate.js';
 import { AdminError } from './admin.error.js';
 import { type StoredTable, buildDelete, findTables } from './stored-tables.js';
 
-/** What is deleted of an app: from `since` on and before `until`, in milliseconds since the Unix epoch. */
+/** The deleted window of an app: from `since` on and before `until`, in milliseconds since the Unix epoch. */
 interface Window {
   appId: number;
   since: number;
@@ -16,7 +16,7 @@ interface Window {
   withLogs: boolean;
 }
 
-/** What was deleted, or would be. */
+/** The deleted rows, or the rows that would be deleted. */
 interface DeletedCounts {
   app_id: number;
   since: string;
@@ -35,13 +35,13 @@ const TIMEOUT_MS = 6 * HOUR_MS;
 
 const IN_WINDOW = (time: string) =>
   `app_id = {app_id:UInt32} AND ${time} >= {since:UInt32} AND ${time} < {until:UInt32}`;
-/** Days that the window has a part of. */
+/** Days that overlap the window. */
 const OF_DAYS = `app_id = {app_id:UInt32} AND bucket >= {first_day:UInt32} AND bucket < {end_of_days:UInt32}`;
-/** Hours of these days that the window does not have. */
+/** Hours of these days outside of the window. */
 const OTHER_HOURS = `${OF_DAYS} AND (bucket < {since:UInt32} OR bucket >= {until:UInt32})`;
 const NANOSECONDS = (time: string) => IN_WINDOW(`intDiv(${time}, 1000000000)`);
 /**
- * What the landing tables have written beside the counts. The times of spans and log records are in
+ * Tables that the landing tables feed in addition to the counts. The times of spans and log records are in
  * nanoseconds.
  */
 const LOGS: Readonly<Record<string, string>> = {
@@ -59,8 +59,8 @@ SELECT sum(requests) AS requests, ${sumBytes('bytes_received')} AS bytes_receive
 FROM counts_per_hour_v1 WHERE ${IN_WINDOW('bucket')}`;
 const COUNT = (table: string, condition: string) => `SELECT count() AS rows FROM ${table} WHERE ${condition}`;
 /**
- * Without deduplication: the same days may have been rebuilt before, and deleted since. The rows go in
- * through the table, wherever the shard of the app is.
+ * Without deduplication, because the same days may have been rebuilt before, and deleted since. The rows are
+ * inserted through the table, whichever shard has the app.
  */
 const REBUILD = (table: string, keys: string, sums: readonly string[]) => `
 INSERT INTO ${table}_per_day_v1 (bucket, ${keys}, ${sums.join(', ')})
@@ -93,7 +93,7 @@ const REBUILT_DAYS = [
 export class CountsDeletion {
   private readonly params: Parameters;
 
-  /** @throws AdminError if the window is not one of whole hours */
+  /** @throws AdminError if the window does not consist of whole hours */
   constructor(
     private readonly store: ClickHouse,
     private readonly window: Window,
@@ -112,7 +112,7 @@ export class CountsDeletion {
     };
   }
 
-  /** What `run` would delete. */
+  /** Describes what `run` would delete. */
   async describe(): Promise<DeletedCounts> {
     const { appId, since, until } = this.window;
     const [sums] =
@@ -138,7 +138,7 @@ export class CountsDeletion {
   async run(coordinator: WriterCoordinator): Promise<DeletedCounts> {
     const deletions = await this.listDeletions();
     const deleted = await new WriteGate(coordinator).pause(async () => {
-      // Not through the gate, which is closed. What would be applied later would be counted again.
+      // Does not use the gate, which is closed. Batches that were applied later would be counted again.
       await new BatchLog(this.store).recover(0);
       const found = await this.describe();
       for (const [table, condition] of deletions)
@@ -146,13 +146,13 @@ export class CountsDeletion {
       for (const sql of REBUILT_DAYS) await this.change(sql);
       return found;
     });
-    // One that deletes nothing ends after those before it.
+    // A deletion without rows ends after the deletions before it.
     for (const [table] of deletions)
       await this.change(`${buildDelete(table, 'app_id = 0')} SETTINGS mutations_sync = 2`);
     return deleted;
   }
 
-  /** Each table with the condition of what is deleted from it. */
+  /** Each table with the condition for its deleted rows. */
   private async listDeletions(): Promise<[StoredTable, string][]> {
     const tables = await findTables(this.store, 'app_id');
     const counts = await findTables(this.store, 'bucket');

@@ -5,9 +5,9 @@ import { RequestClaims } from '../../write/request-claims.js';
 
 /**
  * A change inserts the whole row again, copied inside the engine with the new value, and replaces the copied
- * row by its newer version. Changes of one row are made one after another. Commands on a server without Redis
- * do not know of each other: of two at the same time, the one with the newer version undoes the other. A name
- * therefore counts less than what decides who may do what, and nothing undoes a revocation.
+ * row by its newer version. Changes of one row are made one after another. On a server without Redis,
+ * commands cannot coordinate: of two simultaneous commands, the one with the newer version undoes the other.
+ * So a change of a name gets a lower version than a change of permissions, and nothing undoes a revocation.
  */
 const VERSIONS = {
   name: 'updated_at + INTERVAL 1 MILLISECOND',
@@ -15,10 +15,13 @@ const VERSIONS = {
   revocation: `greatest(updated_at, toDateTime64('2200-01-01', 6, 'UTC')) + INTERVAL 1 MILLISECOND`,
 } as const;
 
-/** A command waits for another one that changes the same row; one that died holds its claim for a minute. */
+/**
+ * A command waits this long for another one that changes the same row; a dead one holds its claim for a
+ * minute.
+ */
 const WAIT_MS = 90_000;
 
-/** A row, as its key finds it. */
+/** A row, identified by its key. */
 export interface ChangedRow {
   readonly table: 'teams_v1' | 'apps_v1' | 'api_keys_v1' | 'write_tokens_v1' | 'endpoints_v1';
   /** In SQL, with placeholders. */
@@ -27,7 +30,7 @@ export interface ChangedRow {
 }
 
 export interface Change {
-  /** Of the statement. */
+  /** The name of the statement. */
   readonly name: string;
   /** The columns with their new values, in SQL. */
   readonly columns: string;

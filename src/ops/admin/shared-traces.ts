@@ -19,21 +19,23 @@ interface SharedRequest {
   trace: string;
   /** 0: none. */
   consumer_id: number;
-  /** The spans that were captured with it. */
+  /** The captured spans that belong to the request. */
   spans: string[];
 }
 
-/** Whose a span is: that of the erased consumer, or of another one. */
+/** The owner of a span: the erased consumer, or another one. */
 type Owner = 'erased' | 'other';
 
-/** By trace and span, as one text. */
+/** Spans by trace and span ID, as one text. */
 export interface ErasedSpans {
   /**
-   * Those that are to be deleted, each before the spans above it: after an interruption the rest is found by
-   * them.
+   * Spans to be deleted, each before the spans above it: after an interruption the remaining ones are found
+   * through those.
    */
   spans: string[];
-  /** Spans whose log records are to be deleted: these, and those of its requests that are not stored. */
+  /**
+   * Spans whose log records are to be deleted: these spans, and spans of its requests that are not stored.
+   */
   ofLogs: string[];
 }
 
@@ -44,7 +46,7 @@ const SPANS = (namesIt: string, namesOne: string) => `
 SELECT lower(hex(trace_id)) AS trace, lower(hex(span_id)) AS span, lower(hex(parent_span_id)) AS parent,
   kind = 'SERVER' AS is_server, (${namesIt}) AS names_it, (${namesOne}) AS names_one
 FROM spans_v1 WHERE ${OF_TRACES}`;
-/** No text in JSON has such a name in it, unescaped. */
+/** No JSON string contains such a name unescaped. */
 const REQUESTS = `
 SELECT toString(l.request_uuid) AS request_uuid, lower(hex(l.trace_id)) AS trace, l.consumer_id AS consumer_id,
   extractAll(d.captured_json, '"span_id":"([0-9a-f]{16})"') AS spans
@@ -58,10 +60,10 @@ SELECT DISTINCT lower(hex(trace_id)) AS trace, lower(hex(server_span_id)) AS spa
 FROM application_logs_v1 WHERE ${OF_TRACES} AND server_span_id != toFixedString('', 8)`;
 
 /**
- * The spans of a consumer in traces that it shares with others: those of its requests and those that name it,
- * and the spans below them that are below no request of another consumer.
+ * The spans of a consumer in traces that it shares with others: spans of its requests, spans that name it,
+ * and the spans below them, except those below a request of another consumer.
  *
- * @param names in SQL, whether a span names the consumer, and whether it names any
+ * @param names in SQL, whether a span names the consumer, and whether it names any consumer
  */
 export async function findSharedSpans(
   read: <Row>(sql: string, params: Parameters) => Promise<Row[]>,
@@ -104,13 +106,13 @@ function findOwner(
   const logged = is_server ? ownerByUuid.get(findRequestUuid(trace, span)) : undefined;
   if (logged) return logged;
   if (names_it) return 'erased';
-  // A request that was not logged.
+  // This request was not logged.
   return is_server && names_one ? 'other' : undefined;
 }
 
 /**
- * The marked spans of the erased consumer and those below them, without those of others and what is below
- * these.
+ * The marked spans of the erased consumer and the spans below them, without spans of other consumers and the
+ * spans below those.
  */
 function findBelow(spans: readonly SharedSpan[], marked: ReadonlyMap<string, Owner>): string[] {
   const children = new Map<string, string[]>();
@@ -120,7 +122,7 @@ function findBelow(spans: readonly SharedSpan[], marked: ReadonlyMap<string, Own
     else children.set(trace + parent, [trace + span]);
   }
   const found = new Set(Array.from(marked).flatMap(([key, owner]) => (owner === 'erased' ? [key] : [])));
-  // A Set iterates over what is added during the iteration, once each: a cycle of parents ends.
+  // A Set's iteration includes values added during it, each once. So a cycle of parents ends.
   for (const key of found)
     for (const child of children.get(key) ?? []) if (marked.get(child) !== 'other') found.add(child);
   return [...found];

@@ -1,10 +1,10 @@
 import type { ClickHouse } from '../../store/client/clickhouse.client.js';
 
-/** What the store has of one kind. */
+/** The stored rows of one kind. */
 interface StoredRow {
   kind: string;
   rows: number;
-  /** Time of the oldest; null without rows. */
+  /** Time of the oldest row; null without rows. */
   since: string | null;
 }
 
@@ -39,7 +39,7 @@ const STORED_TABLES = [
   ['consumers', 'consumers_v1 FINAL', 'created_at'],
 ] as const;
 
-/** A table without rows has no oldest one. */
+/** A table without rows has no oldest row. */
 const stored = (kind: string, table: string, oldest: string, position: number) => `
 SELECT ${position} AS position, '${kind}' AS kind, count() AS rows, if(count() = 0, NULL, toDateTime64(min(${oldest}), 3, 'UTC')) AS since FROM ${table}`;
 
@@ -62,7 +62,7 @@ FROM system.tables
 WHERE database = currentDatabase() AND endsWith(engine, 'MergeTree')
 ORDER BY bytes DESC, table`;
 
-/** What the store has; of tables in a cluster, those of the node that executes the query. */
+/** The contents of the store; for tables of a cluster, the rows on the node that executes the query. */
 export async function readStatus(
   store: ClickHouse,
 ): Promise<{ stored: StoredRow[]; environments: SyncRow[]; tables: TableRow[] }> {

@@ -1,9 +1,11 @@
 import type { ClickHouse } from '../../store/client/clickhouse.client.js';
 
-/** A table whose rows lie in files. */
+/** A table whose rows are stored in files. */
 export interface StoredTable {
   name: string;
-  /** Of a sharded table, whose rows are in a local table of each shard; empty on a single server. */
+  /**
+   * The cluster of a sharded table, whose rows are in a local table of each shard; empty on a single server.
+   */
   cluster: string;
 }
 
@@ -23,7 +25,7 @@ export function findTables(store: ClickHouse, ...columns: string[]): Promise<Sto
   return store.rows<StoredTable>('tables.find', TABLES, { columns });
 }
 
-/** Deletes rows on every replica: the parts that have some of them are rewritten. */
+/** Deletes rows on every replica, by rewriting the parts that contain them. */
 export function buildDelete({ name, cluster }: StoredTable, condition: string): string {
   const target = cluster === '' ? name : `${name}_local ON CLUSTER ${cluster}`;
   return `ALTER TABLE ${target} DELETE WHERE ${condition}`;

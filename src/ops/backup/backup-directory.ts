@@ -15,31 +15,31 @@ import { flush, flushTree } from '../../store/embedded/flush.js';
 import { giveToOwner } from '../../store/embedded/owner.js';
 import { BackupError } from './backup.service.js';
 
-/** The engine writes it last: a list of all files, with their sizes. */
+/** A list of all files, with their sizes. The engine writes it last. */
 const LIST = '.backup';
 const LIST_END = '</config>';
 const SIZE = /<size>(\d+)<\/size>/g;
 /**
- * A file in the list. Of one that its base has too, the backup has only what is behind that; of equal files
- * one.
+ * A file in the list. Incremental backups store only the appended part of a file; identical files are stored
+ * once.
  */
 const FILE = /<file><name>([^<]+)<\/name><size>(\d+)<\/size>(.*?)<\/file>/g;
 const INCOMPLETE = '.incomplete';
 const OWNER_ONLY = 0o700;
-/** Free space that must be left for what else is written. */
+/** Free space that is kept for other writes. */
 const SPARE_BYTES = 64 * 1024 * 1024;
 
 /**
- * A backup of the embedded engine that is being made; it has its name only when it is whole and on the disk.
+ * An unfinished backup of the embedded engine. It gets its final name once it is complete and on the disk.
  */
 export class NewBackupDirectory {
-  /** Where the engine writes to. */
+  /** The engine writes the backup here. */
   readonly draft: string;
   private readonly path: string;
 
   /**
-   * @param dataDir the store's directory, whose owner the backup gets
-   * @throws AdminError if there is something at the path already, or it is not a possible place
+   * @param dataDir the store's directory, whose owner also owns the backup
+   * @throws AdminError if the path exists already, or is not a possible place
    */
   constructor(path: string, dataDir: string) {
     this.path = resolve(path);
@@ -52,7 +52,7 @@ export class NewBackupDirectory {
     this.draft = `${this.path}.${randomBytes(4).toString('hex')}${INCOMPLETE}`;
   }
 
-  /** Backups to the same path that were interrupted. */
+  /** Interrupted backups to the same path. */
   listLeftOver(): string[] {
     const parent = dirname(this.path);
     const prefix = `${basename(this.path)}.`;
@@ -61,19 +61,19 @@ export class NewBackupDirectory {
       .map((name) => join(parent, name));
   }
 
-  /** @throws AdminError if there is too little space for that many bytes */
+  /** @throws AdminError if there is not enough space for `bytes` */
   make(bytes: number, dataDir: string): void {
     requireSpace(dirname(this.path), bytes);
     mkdirSync(this.draft, { mode: OWNER_ONLY });
-    // The server that has the directory open writes it.
+    // The server with the open data directory writes into it.
     giveToOwner(this.draft, dataDir);
   }
 
   /**
-   * Gives it its name.
+   * Renames the backup to its final name.
    *
-   * @throws BackupError if a file is not whole: where the store is on another file system, the engine does
-   * not notice a full disk
+   * @throws BackupError if a file is incomplete: with the store on another file system, the engine does not
+   * notice a full disk
    */
   publish(): void {
     flushTree(this.draft);
@@ -92,7 +92,7 @@ export class NewBackupDirectory {
     rmSync(this.draft, { recursive: true, force: true });
   }
 
-  /** The name of a file that is missing, or does not have its size. */
+  /** The name of a file that is missing or has the wrong size. */
   private findBroken(): string | undefined {
     const readSize = (name: string) => statSync(join(this.draft, name), { throwIfNoEntry: false })?.size ?? 0;
     const list = readSize(LIST) > 0 ? readFileSync(join(this.draft, LIST), 'utf8') : '';
@@ -104,18 +104,18 @@ export class NewBackupDirectory {
   }
 }
 
-/** How many bytes of a file are in the base. */
+/** Number of bytes of a file that are in the base. */
 function getBaseBytes(more: string, size: number): number {
   if (!more.includes('<use_base>')) return 0;
   const [, part] = /<base_size>(\d+)</.exec(more) ?? [];
   return part === undefined ? size : Number(part);
 }
 
-/** A backup of the embedded engine, or of a server that was copied to this machine. */
+/** A backup of the embedded engine, or of a server, copied to this machine. */
 export class BackupDirectory {
   readonly path: string;
 
-  /** @throws AdminError if there is no whole backup at the path, or it cannot be read */
+  /** @throws AdminError if the path has no complete backup, or the backup cannot be read */
   constructor(path: string) {
     this.path = resolve(path);
     try {
@@ -130,23 +130,23 @@ export class BackupDirectory {
     }
   }
 
-  /** The name of the database in it. */
+  /** The name of the database in the backup. */
   get database(): string {
     const metadata = join(this.path, 'metadata');
     const names = existsSync(metadata) ? readdirSync(metadata) : [];
     const [file] = names.filter((name) => name.endsWith('.sql'));
-    // A backup without changes since its base has no file of its own.
+    // A backup without changes since its base contains no such file.
     return file?.slice(0, -'.sql'.length) ?? 'default';
   }
 
-  /** Bytes of all its files, also those of its base. */
+  /** Bytes of all its files, including the files of its base. */
   get bytes(): number {
     const list = readFileSync(join(this.path, LIST), 'utf8');
     return [...list.matchAll(SIZE)].reduce((sum, [, size]) => sum + Number(size), 0);
   }
 }
 
-/** @throws AdminError if there is too little space for that many bytes on the file system of a directory */
+/** @throws AdminError if the file system of a directory has not enough space for `bytes` */
 export function requireSpace(directory: string, bytes: number): void {
   const free = getFreeBytes(directory);
   if (free >= bytes + SPARE_BYTES) return;

@@ -1,20 +1,20 @@
 import type { ClickHouse } from '../../store/client/clickhouse.client.js';
 import { type Parameters, renderParameters } from '../../store/client/query-parameters.js';
 
-/** Where the engine finds a backup: a directory, or on a server also a disk of its configuration. */
+/** The place of a backup: a directory, or on a server also a disk of its configuration. */
 export interface BackupPlace {
   /** Undefined: a directory, on a server below its `backups.allowed_path`. */
   disk?: string;
   path: string;
 }
 
-/** A backup or a restore that runs, or has ended. */
+/** A backup or a restore, running or ended. */
 export interface Operation {
   status: string;
-  /** With the engine's stack trace. */
+  /** Includes the engine's stack trace. */
   error: string;
   files: number;
-  /** How many of them were written or read. */
+  /** Number of files that were written or read. */
   entries: number;
   bytes: number;
 }
@@ -31,7 +31,8 @@ ORDER BY engine != 'MaterializedView', name = 'schema_migrations', name`;
 const FREE = `SELECT free_space AS free FROM system.disks WHERE name = {disk:String} AND NOT is_remote`;
 
 /**
- * Backups as the engine makes and reads them. It runs them in the background, under an ID of the caller's.
+ * Makes and restores backups through the engine, which runs them in the background, under an ID of the
+ * caller's choice.
  */
 export class BackupRepository {
   constructor(readonly store: ClickHouse) {}
@@ -54,7 +55,7 @@ export class BackupRepository {
 
   /**
    * @param only tables to be restored; by default all
-   * @param except tables that are not
+   * @param except tables that are not restored
    */
   async beginRestore(
     id: string,
@@ -81,7 +82,7 @@ SETTINGS id = {id:String}, allow_different_database_def = true ASYNC`,
     return found;
   }
 
-  /** What the tables have. */
+  /** The number of tables, rows and bytes in the store. */
   async readStored(): Promise<{ tables: number; rows: number; bytes: number }> {
     const [stored] = await this.store.rows<{ tables: number; rows: number; bytes: number }>(
       'backup.stored',
@@ -121,7 +122,7 @@ SETTINGS id = {id:String}, allow_different_database_def = true ASYNC`,
   }
 }
 
-/** What is restored, and as which database. */
+/** What to restore, and the name of the new database. */
 export interface RestoreRequest {
   source: string;
   target: string;
@@ -130,7 +131,7 @@ export interface RestoreRequest {
   except?: readonly string[];
 }
 
-/** A place as the engine writes it, and the values of its placeholders. */
+/** A place in the syntax of the engine, and the values of its placeholders. */
 function renderPlace(name: string, { disk, path }: BackupPlace): [sql: string, values: Parameters] {
   if (disk === undefined) return [`File({${name}_path:String})`, { [`${name}_path`]: path }];
   return [

@@ -14,7 +14,7 @@ export class BackupError extends Error {
   override readonly name = 'BackupError';
 }
 
-/** What a backup has. */
+/** The contents of a backup. */
 export interface Contents {
   tables: number;
   rows: number;
@@ -29,7 +29,7 @@ const CANNOT_RESTORE = 'The backup cannot be restored';
 const RUNNING = new Set(['CREATING_BACKUP', 'RESTORING']);
 const DONE = new Set(['BACKUP_CREATED', 'RESTORED']);
 const POLL_MS = 100;
-/** Writes are paused meanwhile. */
+/** The interval is short, because writes are paused during it. */
 const POLL_BEGIN_MS = 10;
 
 /** Makes backups of a store while it serves, and restores them. */
@@ -37,9 +37,9 @@ export class BackupService {
   constructor(private readonly repository: BackupRepository) {}
 
   /**
-   * Makes a backup. Writes are paused for the moment in which the engine notes which parts belong to it, with
-   * every batch applied: the restored store does not know the deduplication tokens of the blocks it has, so
-   * it could not tell which of them to apply again.
+   * Makes a backup. Every batch is applied first, and writes are paused while the engine lists the parts of
+   * the backup. The restored store does not have the deduplication tokens of its blocks, so it could not tell
+   * which batches to apply again.
    *
    * @param coordinator of all writers of the store
    */
@@ -51,12 +51,12 @@ export class BackupService {
     const id = randomUUID();
     const progress = { hasBegun: false };
     const beginPaused = async () => {
-      // Not through the gate, which is closed.
+      // Does not use the gate, which is closed.
       await new BatchLog(this.repository.store).recover(0);
       const stored = await this.repository.readStored();
       await begin(CANNOT_CREATE, () => this.repository.beginBackup(id, database, place, base));
       progress.hasBegun = true;
-      // Files are written once all parts are noted.
+      // The engine writes files once all parts are listed.
       const hasNoted = ({ status, files, entries }: Operation) =>
         !RUNNING.has(status) || files > 0 || entries > 0;
       await this.await(id, hasNoted, POLL_BEGIN_MS, onProgress);
@@ -67,7 +67,7 @@ export class BackupService {
       contents = await new WriteGate(coordinator).pause(beginPaused);
     } catch (error) {
       if (!progress.hasBegun) throw error;
-      // The engine goes on with it; what it writes is not consistent.
+      // The engine continues with the backup, but the result is not consistent.
       await this.finish(CANNOT_CREATE, id, onProgress).catch(() => undefined);
       const reason = error instanceof Error ? error.message : String(error);
       throw new BackupError(`The backup is not consistent, and must be removed: ${reason}`, { cause: error });
@@ -79,7 +79,7 @@ export class BackupService {
   /**
    * Restores a database, or some of its tables.
    *
-   * @param sources the names that the database may have in the backup
+   * @param sources the possible names of the database in the backup
    * @returns its name in the backup
    */
   async load(
@@ -99,10 +99,10 @@ export class BackupService {
   }
 
   /**
-   * Reads all that was restored and compares it with its checksums, and its schema with this version's.
+   * Reads everything restored and compares it with its checksums, and its schema with this version's.
    *
    * @param hasHistory whether the history of the schema was restored
-   * @throws BackupError if it is damaged or not whole; MigrationError if a newer version wrote it
+   * @throws BackupError if it is damaged or incomplete; MigrationError if a newer version wrote it
    */
   async verify(hasHistory = true): Promise<Contents> {
     const { store } = this.repository;
@@ -125,18 +125,18 @@ export class BackupService {
       throw new AdminError(`The disk ${disk} has ${free} bytes free, ${bytes} are needed`);
   }
 
-  /** Drops those tables and views of the schema that exist. */
+  /** Drops the existing tables and views of the schema. */
   async dropAll(): Promise<void> {
     for (const { name } of await this.listOwnTables()) await this.repository.dropTable(name);
   }
 
-  /** The tables and views of the schema that the store has. */
+  /** The existing tables and views of the schema. */
   async listOwnTables(): Promise<{ name: string; engine: string }[]> {
     const own = new Set(listTables(await readMigrations()));
     return (await this.repository.listTables()).filter(({ name }) => own.has(name));
   }
 
-  /** @throws AdminError if the store is that of a cluster */
+  /** @throws AdminError if the store belongs to a cluster */
   async requireSingle(): Promise<void> {
     const tables = await this.repository.listTables();
     if (tables.some(({ engine }) => engine.startsWith('Replicated')))

@@ -1,12 +1,12 @@
 import type { ClickHouse } from '../../store/client/clickhouse.client.js';
 import { renderParameters } from '../../store/client/query-parameters.js';
 
-/** Batches and spans younger than this are in work. */
+/** Younger batches and spans are still being processed. */
 const LATE_BATCH_SECONDS = 60;
 const LATE_SPANS_SECONDS = 600;
 
 const CLOCK = 'SELECT toUnixTimestamp64Milli(now64(3)) AS ms, version() AS version';
-/** The engine writes a TTL in another way than the migrations; it writes both alike here. */
+/** The engine spells a TTL differently than the migrations, so here it rewrites both in the same way. */
 const TTLS = `
 SELECT name AS table, formatQuerySingleLine(concat('SELECT ', extract(engine_full, ' TTL (.*?)(?: SETTINGS |$)'))) AS ttl
 FROM system.tables WHERE database = currentDatabase() AND match(engine_full, ' TTL ')`;
@@ -41,10 +41,11 @@ WHERE p.requests > 0 AND p.received_at < now() - {delay:UInt32} - ${LATE_SPANS_S
  * so their totals differ while requests arrive.
  */
 const WHOLE_DAYS = `bucket >= toStartOfDay(now('UTC')) - INTERVAL 30 DAY AND bucket < toStartOfDay(now('UTC'))`;
-/** What each table must have the same total of as the quarter-hours. */
+/** The column whose total must be the same in each table as in the quarter-hours. */
 const TOTALS = { counts: 'requests', bins: 'n' } as const;
 /**
- * The rollups, each with the quarter-hours that it has; those without consumer are only in the quarter-hours.
+ * The rollups, each with the condition for its quarter-hours; rows without a consumer are only in the
+ * quarter-hours.
  */
 const ROLLUPS = { '15m_by_consumer': 'NOT without_consumer', minute: '1', hour: '1', day: '1' } as const;
 
@@ -64,7 +65,7 @@ export interface RollupDifference {
   difference: number;
 }
 
-/** What `doctor` reads; nothing here changes the store. */
+/** The reads of `doctor`, which never change the store. */
 export class DoctorRepository {
   constructor(readonly store: ClickHouse) {}
 
@@ -94,7 +95,7 @@ export class DoctorRepository {
     return this.store.rows<Disk>('doctor.disks', DISKS);
   }
 
-  /** Tables with more parts in one partition than that. */
+  /** Tables with more than `limit` parts in one partition. */
   findManyParts(limit: number): Promise<{ table: string; parts: number }[]> {
     return this.store.rows('doctor.parts', PARTS, { limit });
   }

@@ -7,22 +7,22 @@ import { TimeoutError, withTimeout } from '../../shared/async/timeout.js';
 import type { Config } from '../../config/config.js';
 import { DoctorRepository, type RollupDifference } from './doctor.repository.js';
 
-/** The cure of a finding that keeps a check from being made. */
+/** The cure of a finding that prevents a check. */
 export const FIX_FIRST = 'Fix this first, and run doctor again.';
 
-/** A fault, and how it is fixed. */
+/** A fault, and its cure. */
 export interface Finding {
   finding: string;
   /** One sentence. */
   cure: string;
-  /** No fault: something was left unchecked. */
+  /** Not a fault: something was left unchecked. */
   isSkipped?: boolean;
 }
 
-/** What a check finds: a fault, several, or none. */
+/** The findings of a check: one, several, or none. */
 type Findings = Finding | Finding[];
 
-/** The result of one check: without a finding, or one of its findings, or what it left unchecked. */
+/** The result of one check: no finding, one of its findings, or a note that something was left unchecked. */
 export interface CheckResult {
   check: string;
   status: 'ok' | 'finding' | 'skipped';
@@ -32,33 +32,33 @@ export interface CheckResult {
 
 interface Check {
   name: string;
-  /** Left out: `CHECK_MS`. */
+  /** Default: `CHECK_MS`. */
   limitMs?: number;
   run: () => Promise<Findings> | Findings;
 }
 
 const CHECK_MS = 15_000;
-/** What is not read within it is left to `verify`. */
+/** Tables that are not read within this time are left to `verify`. */
 const READ_TABLES_MS = 60_000;
-/** Clocks that differ by less are good enough for retention, expiry and rate limits. */
+/** Smaller differences of clocks do not matter for retention, expiry and rate limits. */
 const MAX_SKEW_MS = 2_000;
 const [MIN_NODE_MAJOR, MIN_NODE_MINOR] = [20, 19];
 /** The version that the tests use. */
 const ENGINE = '26.7';
 const MIN_FREE_BYTES = 1024 ** 3;
 const MIN_FREE_SHARE = 0.05;
-/** Of one partition. The engine delays inserts at 1,000. */
+/** Parts of one partition. The engine delays inserts at 1,000. */
 const MAX_PARTS = 300;
 const OWN_GRANTS = [
   ...['SELECT', 'INSERT', 'ALTER', 'CREATE TABLE', 'CREATE VIEW', 'DROP TABLE', 'DROP VIEW', 'TRUNCATE'],
   ...['OPTIMIZE', 'CHECK', 'BACKUP'],
 ];
-/** Nothing of the service needs them. */
+/** The service needs none of them. */
 const FOREIGN_GRANTS = ['CREATE USER', 'SYSTEM SHUTDOWN', 'FILE'];
 /** A block of an import, which may be of any day, reaches one table a moment later than another. */
 const [COMPARE_TIMES, COMPARE_PAUSE_MS] = [3, 500];
 
-/** Checks of what needs no store. */
+/** The checks that need no store. */
 export function checkProcess(config: Config): AsyncGenerator<CheckResult> {
   return runChecks([
     { name: 'node', run: checkNode },
@@ -68,7 +68,7 @@ export function checkProcess(config: Config): AsyncGenerator<CheckResult> {
   ]);
 }
 
-/** Checks of a store. */
+/** The checks of a store. */
 export function checkStore(repository: DoctorRepository, config: Config): AsyncGenerator<CheckResult> {
   return runChecks([
     { name: 'clock and engine', run: () => checkClock(repository) },
@@ -86,7 +86,7 @@ export function checkStore(repository: DoctorRepository, config: Config): AsyncG
   ]);
 }
 
-/** Each check by itself: one that fails, or takes too long, is a finding. */
+/** Runs each check separately: a check that fails, or takes too long, is a finding. */
 async function* runChecks(checks: readonly Check[]): AsyncGenerator<CheckResult> {
   for (const { name, run, limitMs = CHECK_MS } of checks) {
     const findings = await withTimeout(
@@ -186,7 +186,7 @@ async function checkClock(repository: DoctorRepository): Promise<Finding[]> {
   return findings;
 }
 
-/** The other clock was read at some moment between both times. */
+/** The other clock was read at a moment between both times. */
 function compareClocks(whose: string, ms: number, sentAt: number, receivedAt: number): Finding[] {
   const skew = Math.max(sentAt - ms, ms - receivedAt);
   if (skew <= MAX_SKEW_MS) return [];
@@ -316,7 +316,7 @@ async function checkRollups(repository: DoctorRepository): Promise<Finding[]> {
   }));
 }
 
-/** Reading all of a large store takes longer than a look for faults may. */
+/** Reading all of a large store would take too long here. */
 async function checkData({ store }: DoctorRepository): Promise<Finding[]> {
   const findings: Finding[] = [];
   const deadline = Date.now() + READ_TABLES_MS;

@@ -1,10 +1,10 @@
 import { Redis } from 'ioredis';
 
-/** What a Redis says about itself. */
+/** The facts that Redis reports about itself. */
 interface RedisReport {
-  /** What it does when its memory is full. */
+  /** The eviction policy when its memory is full. */
   policy: string;
-  /** Whether it keeps its data over a restart; undefined: it does not say. */
+  /** Whether it keeps its data over a restart; undefined if unknown. */
   isPersistent: boolean | undefined;
   /** Milliseconds since the epoch. */
   ms: number;
@@ -29,7 +29,7 @@ export async function readRedis(url: string): Promise<RedisReport> {
     await redis.connect();
     const info = parseInfo(await redis.info());
     const [seconds, microseconds] = await redis.time();
-    // Providers may forbid it.
+    // Providers may forbid this command.
     const save = await redis.config('GET', 'save').catch(() => undefined);
     const isSaved = Array.isArray(save) ? save[1] !== '' : undefined;
     return {

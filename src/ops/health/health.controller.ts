@@ -13,7 +13,7 @@ const REDIS = { redis: 'ok', fallback: 'unavailable', memory: 'not configured' }
   string
 >;
 
-/** A key of the counter that nothing counts. */
+/** A key of the counter that is never counted. */
 const PROBE_KEY = 'health';
 
 /**
@@ -37,8 +37,8 @@ export class HealthController {
   }
 
   /**
-   * 200 if the store responds, else 503. A `degraded` service is still ready: Redis is unavailable and the
-   * process counts alone, or the last check found damage of the store.
+   * 200 if the store responds, otherwise 503. A `degraded` service is still ready: Redis is unavailable and
+   * the process counts alone, or the last check found damage of the store.
    */
   @Get('ready')
   @Header('Cache-Control', 'no-store')

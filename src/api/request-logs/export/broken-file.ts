@@ -1,22 +1,22 @@
 import type { FileHandle } from 'node:fs/promises';
 import type { RequestLogKey } from '../request-log-key.js';
 
-/** What of a file that broke off is whole. */
+/** The intact part of a file that broke off. */
 export interface BrokenFile {
-  /** Where its last whole row ends; 0 when none is whole. */
+  /** End of its last whole row; 0 if no row is whole. */
   readonly wholeBytes: number;
   readonly last: RequestLogKey | undefined;
 }
 
-/** The end of the file that is looked at: rows are shorter. */
+/** Size of the end of the file that is read: rows are shorter. */
 const TAIL_BYTES = 64 * 1024 * 1024;
-/** How a file begins, whichever of its fields it has. */
+/** The beginning of every file, whichever fields it has. */
 const BEGINNINGS = { ndjson: '{"timestamp":"', csv: 'timestamp,request_uuid' } as const;
 const KEY = /^\{?"?(?:timestamp":")?(\d{4}-[^"]+)",(?:"request_uuid":)?"([0-9a-f-]{36})"/;
 
 /**
- * Finds the last whole row of an export as NDJSON or CSV; undefined if the file is none. Of CSV it is the
- * last but one: a line end may be within a text.
+ * Finds the last whole row of an export as NDJSON or CSV; undefined if the file is not an export. For CSV it
+ * is the last row but one, because a line end may be inside a text.
  */
 export async function findBreak(file: FileHandle, format: 'ndjson' | 'csv'): Promise<BrokenFile | undefined> {
   const { size } = await file.stat();
@@ -26,7 +26,7 @@ export async function findBreak(file: FileHandle, format: 'ndjson' | 'csv'): Pro
   const offset = Math.max(0, size - TAIL_BYTES);
   const tail = Buffer.alloc(size - offset);
   await file.read(tail, 0, tail.length, offset);
-  // One character a byte, so that places are those of bytes.
+  // Each byte becomes one character, so that offsets in the text are offsets in the file.
   const text = tail.toString('latin1');
   const end = format === 'ndjson' ? text.lastIndexOf('\n') + 1 : findLastRow(text);
   const before = text.slice(0, Math.max(0, end - 1));
@@ -39,8 +39,8 @@ export async function findBreak(file: FileHandle, format: 'ndjson' | 'csv'): Pro
 }
 
 /**
- * Where the last row of CSV begins: behind a line end with a quote, which is doubled inside texts, and a
- * time; or -1.
+ * Offset of the last row of CSV: after a line end with a quote, which is doubled inside texts, and before a
+ * time; -1 if there is none.
  */
 function findLastRow(text: string): number {
   const mark = '\r\n"';

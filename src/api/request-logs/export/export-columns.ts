@@ -12,7 +12,7 @@ export const RECORD = {
 const EXCEPTION =
   'Tuple(message Nullable(String), stacktrace Nullable(String), tracker_event_id Nullable(String))';
 
-/** The same of what was captured. Without a capture, texts are null and headers are empty. */
+/** The members of a capture and their types. Without a capture, texts are null and headers are empty. */
 export const CAPTURE = {
   request_headers: 'Array(Tuple(String, String))',
   response_headers: 'Array(Tuple(String, String))',
@@ -22,9 +22,9 @@ export const CAPTURE = {
 } as const;
 
 /**
- * What was captured, up to its logs. The engine reads no document with a number that it cannot hold, as
- * attributes of spans may have. Logs and spans stand last, and no text in JSON has such a name in it,
- * unescaped.
+ * The capture up to its logs. ClickHouse rejects JSON with numbers out of range, and span attributes can
+ * contain them. So we read only the text before `"logs"`; logs and spans come last, and no JSON string
+ * contains such a name unescaped.
  */
 export const BEFORE_LOGS = `concat(substring(captured_json, 1, position(captured_json, ',"logs":[') - 1), '}')`;
 
@@ -33,17 +33,17 @@ export type Member =
 
 /** A value of a row. */
 interface ExportColumn extends FilterColumn {
-  /** What it is read from, where that is no column. */
+  /** The member that the value is read from, if there is no column. */
   readonly member?: Member;
-  /** Its value where columns have types; `sql` where left out. */
+  /** Its value if columns have types; by default `sql`. */
   readonly typed?: string;
-  /** Its value in a row, where that is not the one to filter by. */
+  /** Its value in a row, if it differs from the value for filters. */
   readonly shown?: string;
-  /** Its JSON text, where that is not made of its value. */
+  /** Its JSON text, if it is not made from the value. */
   readonly json?: string;
 }
 
-/** Public clients read integers of 32 bits with a sign; a time beyond them stays there. */
+/** Public clients read signed 32-bit integers, so a longer time is clamped. */
 const SHORT_TIME = 'toInt32(least(response_time_ms, 2147483647))';
 const TRACE = `nullIf(lower(hex(trace_id)), '${'0'.repeat(32)}')`;
 
@@ -106,8 +106,8 @@ function fromCapture(name: keyof typeof CAPTURE, part = ''): ExportColumn {
 }
 
 /**
- * The JSON text of a member of a record: what stands before the next one. No text in JSON has such a name in
- * it, unescaped. One member's end is the next one's start, which the engine looks for once.
+ * The JSON text of a member of a record: the text before the next member. No JSON string contains such a name
+ * unescaped. The end of one member is the start of the next, which the engine looks for once.
  */
 function sliceRecord(name: string, next: string): string {
   const start =

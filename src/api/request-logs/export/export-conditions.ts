@@ -4,7 +4,7 @@ import { COLUMNS } from './export-columns.js';
 import type { ExportQuery, ExportRange } from './export-query.js';
 import { EXPORT_FILTERS, type ExportField, type ExportFilter } from './export.input.js';
 
-/** The bounds on the timestamp alone say nothing new, but they are what the primary key skips by. */
+/** The bounds on the timestamp are redundant, but the primary key skips rows by them. */
 export const IN_RANGE = `app_id = {app_id:UInt32}
     AND timestamp >= fromUnixTimestamp64Milli({start:Int64}, 'UTC')
     AND timestamp < fromUnixTimestamp64Milli({end:Int64}, 'UTC')`;
@@ -14,17 +14,15 @@ const KEY = (which: 'after' | 'last') =>
 const BEHIND = `(timestamp, request_uuid) > ${KEY('after')}`;
 const UP_TO = `(timestamp, request_uuid) <= ${KEY('last')}`;
 
-/**
- * Filters on these are compared as columns, and where they ask for equality their index of terms is asked
- * first.
- */
+/** Fields that filters compare as columns; for equality, the index of terms is used first. */
 const INDEXED = { consumer_id: 'c', status_code: 's', method: 'm' } as const;
 
-/** What a filter of many rows may not read record by record. */
+/** Whether the field has an index. */
 const isIndexed = (field: ExportField): field is keyof typeof INDEXED => field in INDEXED;
 
 /**
- * Filters on these choose the records of a page; all others choose among the records that were read for it.
+ * Filters on these fields select the records of a page; all other filters select among the records read for
+ * it.
  */
 const CHEAP: ReadonlySet<ExportField> = new Set([
   'timestamp',
@@ -36,7 +34,7 @@ const CHEAP: ReadonlySet<ExportField> = new Set([
   'status_code',
 ]);
 
-/** Whether pages are made by it. */
+/** Whether the filter can select a page without reading the record. */
 export function isCheap({ field }: ExportFilter): boolean {
   return CHEAP.has(field);
 }
@@ -66,14 +64,14 @@ export function chooseRows(
   return { sql: `${IN_RANGE}${sql}`, params: { ...params, start, end } };
 }
 
-/** A filter as a condition on columns; for names on their IDs, of which there are few. */
+/** A filter as a condition on columns; for names, on their IDs, because there are few. */
 export function toCondition(filter: ExportFilter, index: number): Predicate {
   const { field } = filter;
   const [kind, param, column] = [EXPORT_FILTERS[field], `filter_${index}`, COLUMNS[field]];
   if (field === 'request_headers' || field === 'response_headers')
     return compareHeaders(column.sql, kind, filter, param);
   if (field !== 'env' && field !== 'path') return compare(column, kind, filter, param);
-  // Rows without a route have no name: they match wherever the positive operator does not.
+  // Rows without a route have no name: they match if the positive operator does not.
   const { op, isNegated } = splitNegation(filter.op);
   if (op === 'is_null') {
     const isNull = { sql: field === 'path' ? 'endpoint_id = 0' : 'false', params: {} };
@@ -85,8 +83,8 @@ export function toCondition(filter: ExportFilter, index: number): Predicate {
 }
 
 /**
- * What the index of terms knows of the filters: conditions that hold wherever theirs do. Those of one value
- * stand in one condition, because there the index intersects its rows.
+ * Necessary conditions that the term index can evaluate. Filters with one value each share one condition,
+ * because there the index intersects their rows.
  */
 function findTerms(
   appId: number,

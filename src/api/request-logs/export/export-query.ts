@@ -5,17 +5,15 @@ import type { RowRange } from '../../../queries/files/row-pages.js';
 import type { RequestLogKey } from '../request-log-key.js';
 import type { ExportField, ExportFilter } from './export.input.js';
 
-/** What is to be exported. */
+/** The content of an export. */
 export interface ExportQuery {
   readonly format: FileFormat;
-  /**
-   * `whole`: rows are records with all that was captured, in the shape of Request Details; as NDJSON alone.
-   */
+  /** `whole`: rows are records with everything captured, in the shape of Request Details; only for NDJSON. */
   readonly fields: readonly ExportField[] | 'whole';
   readonly filters: readonly ExportFilter[];
   readonly window: Window;
   readonly scope: RequestScope;
-  /** Rows are chosen whose UUID has a hash below this; without it all are. */
+  /** Only rows whose UUID has a hash below this bound; undefined: all rows. */
   readonly hashBelow?: bigint | undefined;
 }
 

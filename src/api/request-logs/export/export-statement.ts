@@ -9,15 +9,15 @@ import { IN_RANGE, chooseRows, isCheap, toCondition } from './export-conditions.
 import type { ExportQuery, ExportRange } from './export-query.js';
 import type { ExportField } from './export.input.js';
 
-/** Columns of the logs that rows are made of. */
+/** Columns of the logs that make up rows. */
 const STORED =
   'timestamp, request_uuid, endpoint_id, app_env_id, consumer_id, method, status_code, request_size_bytes, ' +
   'response_size_bytes, response_time_ms, client_country_iso_code, trace_id, ' +
   'exception_type, record_json';
 
 /**
- * The key of the row that is `count`th behind `after`, of those that cheap filters choose, or of the last
- * one; and how many there are up to it.
+ * The key of the `count`th row after `after` among the rows that cheap filters select, or of the last such
+ * row; and the number of rows up to it.
  */
 export function findEnd(
   appId: number,
@@ -40,13 +40,13 @@ FROM (
   };
 }
 
-/** How many rows a part of an export has. */
+/** The number of rows in a part of an export. */
 export function countRows(appId: number, query: ExportQuery, range: ExportRange): Predicate {
   const { from, params } = readRows(appId, { ...query, fields: [] }, range);
   return { sql: `SELECT count() AS rows FROM (\n  SELECT 1 ${from}\n)`, params };
 }
 
-/** The rows of a range in their order, one key once, with the columns that were asked for. */
+/** The rows of a range in their order, each key once, with the requested columns. */
 export function selectRows(
   appId: number,
   query: ExportQuery,
@@ -80,8 +80,8 @@ const WHOLE = `concat(${RECORD_HEAD_SQL},
     substring(record_json, 1, length(record_json) - 1), ',', substring(if(captured_json = '', {empty_capture:String}, captured_json), 2))`;
 
 /**
- * A row as the text of a JSON object. What is JSON text in the store is copied: to decode and encode it costs
- * as much again.
+ * A row as the text of a JSON object. JSON text of the store is copied: decoding and encoding it would double
+ * the time.
  */
 function toLine(fields: readonly ExportField[]): string {
   const members = fields.map((field, index) => {
@@ -103,7 +103,7 @@ function toValues(fields: readonly ExportField[], format: FileFormat): string {
   return values.join(',\n  ');
 }
 
-/** The rows of a range that match all filters, with the columns that their values are made of. */
+/** The rows of a range that match all filters, with the columns for their values. */
 function readRows(
   appId: number,
   { fields, format, ...query }: ExportQuery,

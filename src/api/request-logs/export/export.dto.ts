@@ -5,7 +5,7 @@ import { RequestLog } from '../request-logs.dto.js';
 const NULLABLE_TEXT = { type: 'string', nullable: true } as const;
 const SIZE = { type: 'integer', nullable: true, minimum: 0 } as const;
 
-/** A row of an export: of the optional members those that were asked for. */
+/** A row of an export; only requested optional members are present. */
 export class ExportedRequestLog extends PickType(RequestLog, ['timestamp', 'request_uuid']) {
   @ApiProperty({
     ...NULLABLE_TEXT,

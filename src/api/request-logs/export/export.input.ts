@@ -26,7 +26,7 @@ import { parseUuid } from '../../../platform/input/uuid.js';
 import type { CrossFieldValidated, ValidationContext } from '../../../platform/input/validation-context.js';
 import { REQUEST_LOG_KEY, type RequestLogKey } from '../request-log-key.js';
 
-/** The fields of a row, in the order in which they stand in it. */
+/** The fields of a row, in their order. */
 export const EXPORT_FIELDS = [
   'timestamp',
   'request_uuid',
@@ -54,10 +54,10 @@ export const EXPORT_FIELDS = [
 
 export type ExportField = (typeof EXPORT_FIELDS)[number];
 
-/** Fields of every row, asked for or not. */
+/** Fields of every row, requested or not. */
 export const ALWAYS: readonly ExportField[] = ['timestamp', 'request_uuid', 'trace_id', 'method', 'url'];
 
-/** The fields where none are asked for, beside those of every row. */
+/** The fields if none are requested, in addition to the required ones. */
 const DEFAULT_FIELDS: readonly ExportField[] = [
   'env',
   'path',
@@ -78,7 +78,7 @@ const integer = integerFilter([...EQUALITY, ...ORDER]);
 const headers = headersFilter([...EQUALITY, ...PATTERNS, ...EXISTENCE]);
 const IDENTIFIER = [...EQUALITY, ...NULLNESS] as const;
 
-/** What request logs can be filtered by. Methods are kept in upper case, trace IDs in lower case. */
+/** The fields for filters. Methods are stored in upper case, trace IDs in lower case. */
 export const EXPORT_FILTERS = {
   timestamp: timestampFilter(['eq', 'neq', ...ORDER]),
   request_uuid: identifierFilter(
@@ -177,7 +177,7 @@ export class ExportRequestLogsInput extends AppInput implements CrossFieldValida
   })
   after?: RequestLogKey;
 
-  /** The window in milliseconds since the epoch, and the time of the request, which is its end by default. */
+  /** The window in milliseconds since the epoch, and the time of the request, which is the default end. */
   window: { start: number; end: number; now: number };
 
   /** The body as it was sent. */

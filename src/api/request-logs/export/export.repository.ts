@@ -10,8 +10,8 @@ import { countRows, findEnd, selectRows } from './export-statement.js';
 /** Largest page in bytes: a page is in memory as a whole. */
 const MAX_PAGE_BYTES = 64 * 1024 * 1024;
 /**
- * Less than a partition of the logs: then the end of a page is found in one or two of them, instead of in
- * all.
+ * Shorter than a partition of the logs, so that the end of a page is found in one or two partitions instead
+ * of all.
  */
 const FIRST_SPAN_MS = 86_400_000;
 
@@ -20,12 +20,12 @@ export class ExportRepository {
   constructor(private readonly store: AppScopedStore) {}
 
   /**
-   * The request logs of an export, for `readPages`. Of a page that is too large, `exceedsLimits` is true for
-   * the error.
+   * The request logs of an export, for `readPages`. If a page is too large, `exceedsLimits` is true for the
+   * error.
    */
   createSource(scope: AppScope, query: ExportQuery): RowSource<RequestLogKey> {
     const { window } = query;
-    // A page of rows that are far apart is beyond the first day, and so are the next ones.
+    // If the rows of a page reach beyond the first day, so will the next pages.
     let isDense = true;
     return {
       isCheap: query.filters.every(isCheap),
@@ -64,8 +64,8 @@ export class ExportRepository {
   }
 
   /**
-   * The part that begins behind `after` and has `count` rows that filters on the key's columns choose, or the
-   * rest.
+   * The range after `after` with `count` rows that filters on the key's columns select, or with all remaining
+   * rows.
    */
   private async findRange(
     scope: AppScope,

@@ -182,7 +182,7 @@ const NGINX_NAMES = [
   'time_iso8601',
 ];
 
-/** The format of lines; the first line that is a request decides it. */
+/** The formats of access logs. A line of text is tried with them in this order. */
 export const FORMATS: readonly LogFormat[] = [
   {
     name: 'combined',

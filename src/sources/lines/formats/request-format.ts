@@ -86,13 +86,13 @@ const JSON_FORMAT = 'json';
 const FORMAT_STRING = { name: 'format string', label: 'the format string' };
 
 /**
- * Parses the lines of one source. What a logger, a container or a shipper wrote around a line is taken away
- * in front of every format. By default the first valid line decides the format, so that a comment or a
- * damaged line at the beginning does not decide it. Until then a line is parsed as what it looks like:
+ * Parses the lines of one source. The text that a logger, a container or a shipper wrote around a line is
+ * removed first, for every format. By default the first valid line decides the format, so that a comment or a
+ * damaged line at the beginning does not decide it. Until then each line is parsed by its form:
  *
- * - with a brace at its beginning, as NDJSON, or else as the JSON log that its members belong to;
- * - behind a `#Fields` line, as W3C extended;
- * - any other as the first format of text whose form it has.
+ * - with a brace at its beginning: as NDJSON, or as the JSON log that has its members;
+ * - after a `#Fields` line: as W3C extended;
+ * - any other line: as the first format of text that it matches.
  */
 export class LineParser {
   private decided: string | undefined;
