@@ -1,8 +1,8 @@
+import type { IncomingMessage } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { TestApp } from '../setup/app.js';
 import { eventually } from '../setup/eventually.js';
 import { postFor, postOnly } from '../setup/post-file.js';
-import { closeConnections } from '../setup/raw-http.js';
 import { Tenant } from '../setup/tenant.js';
 
 const PLACES = 4;
@@ -24,14 +24,20 @@ describe('places for exports and queries of traces', () => {
   });
 
   afterAll(async () => {
-    closeConnections();
+    // The server would wait for their readers until they are too slow.
+    for (const response of opened) response.destroy();
     await app.stop();
   });
 
   const createKey = async ({ teamId }: Tenant) => (await app.admin.keys.create(teamId)).key;
+  const opened: IncomingMessage[] = [];
   /** An export that is not read. */
-  const open = ({ appId }: Tenant, key: string) =>
-    postOnly(app.url, `/v1/apps/${appId}/request-logs`, { headers: { 'Api-Key': key }, body: { since } });
+  const open = async ({ appId }: Tenant, key: string) => {
+    const sent = { headers: { 'Api-Key': key }, body: { since } };
+    const response = await postOnly(app.url, `/v1/apps/${appId}/request-logs`, sent);
+    opened.push(response);
+    return response;
+  };
 
   it('are of any team, but no team keeps more than its share from others', async () => {
     const [one, two, three] = tenants as [Tenant, Tenant, Tenant];
