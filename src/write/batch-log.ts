@@ -38,7 +38,7 @@ export interface MessageKey {
 }
 
 /** A message in the log. */
-export interface LoggedMessage extends MessageKey {
+interface LoggedMessage extends MessageKey {
   /** The application process that sent it, if known. */
   instance_uuid?: string | null;
 }

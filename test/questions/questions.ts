@@ -16,9 +16,9 @@ export interface Question {
 }
 
 /** A percentile: exact to 1.1 %, and a half for the rounding. */
-export const about = (value: number) => ({ about: value, within: value * 0.012 + 0.51 });
+const about = (value: number) => ({ about: value, within: value * 0.012 + 0.51 });
 /** A rate with four digits, or a share. */
-export const near = (value: number) => ({ about: value, within: Math.abs(value) * 0.0006 + 1e-9 });
+const near = (value: number) => ({ about: value, within: Math.abs(value) * 0.0006 + 1e-9 });
 
 type Filter = (record: RequestRecord) => boolean;
 

@@ -24,7 +24,7 @@ const templates = allOperations.map((operation) => ({
 }));
 
 /** The operation that serves a path, if one does. */
-export function operationAt(path: string, method = 'GET'): Operation | undefined {
+function operationAt(path: string, method = 'GET'): Operation | undefined {
   const name = method === 'POST' ? 'post' : 'get';
   return templates.find(({ operation, shape }) => operation.method === name && shape.test(path))?.operation;
 }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { HeaderObject, OpenAPIObject, OperationObject, ParameterObject } from '@nestjs/swagger';
 
 /** JSON Schema as the document uses it for parameters and headers. */
-export interface ValueSchema {
+interface ValueSchema {
   type: 'integer' | 'string' | 'boolean';
   format?: string;
   minimum?: number;

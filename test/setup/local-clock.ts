@@ -70,7 +70,7 @@ export class LocalClock {
 }
 
 /** What was counted in each period that had requests, oldest first. */
-export function naiveTraffic(counted: readonly Counted[], clock: LocalClock, interval: string) {
+function naiveTraffic(counted: readonly Counted[], clock: LocalClock, interval: string) {
   const sums = new Map<string, Omit<TrafficBody, 'period_start' | 'period_end'>>();
   for (const one of [...counted].sort((a, b) => a.timestamp - b.timestamp)) {
     const period = clock.findPeriod(one.timestamp, interval);

@@ -23,7 +23,7 @@ const NO_RESPONSE = 'the server that has the data directory open does not respon
 const GREETING_MS = 10_000;
 
 /** The server with this data directory has another version. */
-export class VersionMismatch extends Error {
+class VersionMismatch extends Error {
   override readonly name = 'VersionMismatch';
   constructor(version: string) {
     super(

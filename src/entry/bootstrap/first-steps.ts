@@ -47,7 +47,7 @@ export async function describePlace(admin: Admin, config: Config, teamId: number
 }
 
 /** Where the data is, for people. */
-export function describeStore({ clickhouse, dataDir }: Config): string {
+function describeStore({ clickhouse, dataDir }: Config): string {
   return clickhouse.url === undefined
     ? `the store in ${dataDir}`
     : `the database ${clickhouse.database} at ${new URL(clickhouse.url).host}`;

@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useState } from 'preact/hooks';
 import { PRESETS, type Preset, type Range, type Zone, toIso } from './time.js';
 
-export type View = 'overview' | 'requests';
+type View = 'overview' | 'requests';
 export type Sort = 'requests' | 'errors' | 'p95';
 
 /** What the page shows. All of it is in the URL, so that Back, a reload and a link show the same. */

@@ -15,7 +15,7 @@ import { type InputFingerprint, PageTokens, type TokenContent } from './page-tok
 const TOKEN_MAX_LENGTH = 1024;
 
 /** The window as it was sent, in milliseconds since the epoch; null for absent bounds. */
-export type RequestedWindow = readonly [start: number | null, end: number | null];
+type RequestedWindow = readonly [start: number | null, end: number | null];
 
 /** The position of a paginated read: the first page, or after the page of the token. */
 export interface WindowCursor {

@@ -31,15 +31,12 @@ import { microsecondsDecoder } from './timestamps.js';
 const lineDecoder = createIntegerDecoder(0, Number.MAX_SAFE_INTEGER);
 
 /** A pair of name and value; a value may be a number. */
-export const headerDecoder = createDecoder(
-  'must be a pair of name and value',
-  (value): Header | undefined => {
-    if (!Array.isArray(value) || value.length !== 2) return undefined;
-    const name = textDecoder.decode(value[0]);
-    const text = textOrNumberDecoder.decode(value[1]);
-    return name === undefined || text === undefined ? undefined : [name, text];
-  },
-);
+const headerDecoder = createDecoder('must be a pair of name and value', (value): Header | undefined => {
+  if (!Array.isArray(value) || value.length !== 2) return undefined;
+  const name = textDecoder.decode(value[0]);
+  const text = textOrNumberDecoder.decode(value[1]);
+  return name === undefined || text === undefined ? undefined : [name, text];
+});
 
 /** A trace ID in lower case; null where all its digits are zeros. */
 export const traceIdDecoder = createTextDecoder('must be 32 hex digits', (text) =>

@@ -140,7 +140,7 @@ export function findConsumer(
  *
  * @param isLeftOut keys that are stored elsewhere
  */
-export function attributesJson(
+function attributesJson(
   attributes: readonly KeyValue[],
   isLeftOut?: (key: string) => boolean,
   toJson = valueJson,

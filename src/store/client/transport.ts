@@ -14,7 +14,7 @@ export interface QueryRequest {
 }
 
 /** A response that has begun. */
-export interface QueryResponse {
+interface QueryResponse {
   stats: ReadStats;
   /** The whole body. */
   bytes(): Promise<Buffer>;

@@ -22,7 +22,7 @@ export interface ErrorRecord extends DimensionNames {
 }
 
 /** A report of an application process about itself. */
-export interface InstanceReport {
+interface InstanceReport {
   /** Milliseconds since the Unix epoch, whole. */
   timestamp: number;
   /** Can exceed 100; null if unknown. */

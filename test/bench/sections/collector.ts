@@ -6,7 +6,7 @@ import { progress } from '../report/progress.js';
 import { ROOT } from '../workspace.js';
 
 /** Rates per second of processor time: one core's, engine and merges included. */
-export interface CollectorRate {
+interface CollectorRate {
   messages_per_second: number;
   rows_per_second: number;
   /** The same rows inserted into the same landing tables by the client alone, in blocks of 10,000. */

@@ -33,7 +33,7 @@ const READ = `window.chart.then((chart) => {
 })`;
 
 /** Milliseconds since the start of the navigation, medians of 15 visits. */
-export interface FirstChart {
+interface FirstChart {
   /** The browser's event: page, script and style are there. */
   loaded: number;
   appsSent: number;

@@ -30,7 +30,7 @@ const path = (app: number) => `/v1/apps/${app}/request-logs`;
 const body = (format: string) => JSON.stringify({ since: '1970-01-01', format });
 
 /** One export of all that an app has. */
-export interface Export {
+interface Export {
   format: string;
   rows: number;
   bytes: number;

@@ -8,7 +8,7 @@ import { type JsonObject, objectDecoder, textDecoder } from '../../../records/de
 type Names = string | readonly string[];
 
 /** The place of the request's or response's headers in a log. */
-export interface HeaderSource {
+interface HeaderSource {
   /** Matches the names of headers, with a group for the header's own name: `request_User-Agent`. */
   readonly pattern?: RegExp;
   /** Whether underscores in these names stand for hyphens, as in variables of nginx. */
@@ -160,7 +160,7 @@ const OTHER_MEMBERS: readonly ValueMember[] = [
   'trace_id',
 ];
 /** Members of a request that a map can name. */
-export const MAPPED_MEMBERS: readonly string[] = [
+const MAPPED_MEMBERS: readonly string[] = [
   ...ALTERNATIVES.flat(),
   ...OTHER_MEMBERS,
   'user_agent',

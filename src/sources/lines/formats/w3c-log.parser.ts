@@ -82,7 +82,7 @@ export function isCloudFrontLine(line: string): boolean {
  * elsewhere a value with a decimal point is in seconds. IIS writes a plus sign for a blank in headers,
  * CloudFront percent-encodes them.
  */
-export function readW3cEntry(entry: JsonObject, options: ParseOptions, loggedAt?: unknown): LineResult {
+function readW3cEntry(entry: JsonObject, options: ParseOptions, loggedAt?: unknown): LineResult {
   const { url, response_time_ms: taken, request_headers = [], ...values } = reader.read(entry);
   const isCloudFront = ['x-edge-location', 'x-edge-request-id', 'x-edge-result-type'].some((name) =>
     Object.hasOwn(entry, name),
