@@ -19,6 +19,7 @@ import { BatchBuilder } from './write/batches/batch-builder.js';
 import { BatchCommitter } from './write/batches/batch-committer.js';
 import { InstanceCounts } from './write/batches/instance-counts.js';
 import { IntervalDays } from './write/batches/interval-days.js';
+import { RepeatedRecords } from './write/batches/repeated-records.js';
 import { MessageLocks } from './write/batches/message-locks.js';
 import { ClientApps } from './access/tokens/client-apps.js';
 import { CollectorController } from './sources/hub/collector.controller.js';
@@ -72,6 +73,7 @@ export class CollectorModule {
           new KnownRequests(store),
           instances,
           new IntervalDays(store),
+          new RepeatedRecords(store),
         );
         const locks = new MessageLocks(coordinator);
         return new BatchCommitter(log, builder, instances, locks, claims, telemetry);

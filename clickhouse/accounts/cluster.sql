@@ -9,7 +9,7 @@ ALTER ROLE request_analytics_owner SETTINGS PROFILE 'request_analytics_cluster';
 GRANT SELECT ON request_logs_v1_local TO request_analytics_reader;
 GRANT SELECT ON request_details_v1_local TO request_analytics_reader;
 GRANT SELECT ON spans_v1_local TO request_analytics_reader;
-GRANT SELECT (app_id, trace_id, timestamp_ns, span_id, server_span_id, level, message, logger, file, line) ON application_logs_v1_local TO request_analytics_reader;
+GRANT SELECT (app_id, trace_id, timestamp_ns, span_id, server_span_id, level, message, logger, file, line, record_hash) ON application_logs_v1_local TO request_analytics_reader;
 GRANT SELECT ON percentile_accuracy_v1_local TO request_analytics_reader;
 GRANT SELECT ON counts_per_minute_v1_local TO request_analytics_reader;
 GRANT SELECT ON counts_per_15m_v1_local TO request_analytics_reader;
@@ -41,5 +41,6 @@ GRANT SELECT, INSERT ON percentile_accuracy_v1_local TO request_analytics_collec
 GRANT SELECT, INSERT ON counted_instances_v1_local TO request_analytics_collector;
 GRANT SELECT, INSERT ON pending_counts_v1_local TO request_analytics_collector;
 GRANT SELECT, INSERT ON metric_streams_v1_local TO request_analytics_collector;
+GRANT SELECT, INSERT ON counted_records_v1_local TO request_analytics_collector;
 
 GRANT CLUSTER, REMOTE ON *.* TO request_analytics_owner;

@@ -89,14 +89,16 @@ CREATE TABLE IF NOT EXISTS logged_messages
     message        String,
     logger         String,
     file           String,
-    line           UInt32
+    line           UInt32,
+    record_hash    UInt64
 )
 ENGINE = Null;
 -- cluster statement
 CREATE TABLE IF NOT EXISTS {database}.logged_messages ON CLUSTER {cluster} AS {database}.logged_messages_local
 ENGINE = Distributed('{cluster}', '{database}', 'logged_messages_local', sipHash64(app_id));
 -- statement
--- Log records of traces. Get Request Details reads those of one trace.
+-- Log records of traces. Get Request Details reads those of one trace. A record that was sent in several bodies has several rows with one
+-- hash; queries return one of them.
 CREATE TABLE IF NOT EXISTS application_logs_v1
 -- cluster: CREATE TABLE IF NOT EXISTS {database}.application_logs_v1_local ON CLUSTER {cluster}
 (
@@ -110,7 +112,8 @@ CREATE TABLE IF NOT EXISTS application_logs_v1
     message        String CODEC(ZSTD(1)),
     logger         LowCardinality(String) COMMENT 'empty: absent',
     file           LowCardinality(String) COMMENT 'empty: absent',
-    line           UInt32 COMMENT '0: absent' CODEC(ZSTD(1))
+    line           UInt32 COMMENT '0: absent' CODEC(ZSTD(1)),
+    record_hash    UInt64 COMMENT 'of all of the record, and how many equal ones were before it in its body' CODEC(NONE)
 )
 ENGINE = MergeTree
 -- cluster: ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/application_logs_v1', '{replica}')
@@ -137,7 +140,8 @@ SELECT
     message,
     logger,
     file,
-    line
+    line,
+    record_hash
 FROM logged_messages
 -- cluster: FROM {database}.logged_messages_local
 WHERE trace_id != '';

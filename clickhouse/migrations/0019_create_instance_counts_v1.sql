@@ -72,6 +72,27 @@ SETTINGS non_replicated_deduplication_window = 10000;
 CREATE TABLE IF NOT EXISTS {database}.metric_streams_v1 ON CLUSTER {cluster} AS {database}.metric_streams_v1_local
 ENGINE = Distributed('{cluster}', '{database}', 'metric_streams_v1_local', sipHash64(app_id));
 -- statement
+-- Records that were counted: points of intervals, and log records that report errors. One that comes again in another body does not count
+-- again. Senders repeat a record for minutes, and a queue on a disk for as long as the receiver is away.
+CREATE TABLE IF NOT EXISTS counted_records_v1
+-- cluster: CREATE TABLE IF NOT EXISTS {database}.counted_records_v1_local ON CLUSTER {cluster}
+(
+    app_id      UInt32,
+    time_ns     Int64 CODEC(Delta(8), ZSTD(1)),
+    record_hash UInt64 COMMENT 'of all of the record, and how many equal ones were before it in its body' CODEC(NONE),
+    received_at DateTime('UTC') DEFAULT now() CODEC(Delta(4), ZSTD(1))
+)
+ENGINE = MergeTree
+-- cluster: ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/counted_records_v1', '{replica}')
+PARTITION BY toYYYYMMDD(received_at)
+ORDER BY (app_id, time_ns, record_hash)
+TTL received_at + INTERVAL 3 DAY
+SETTINGS index_granularity = 1024, ttl_only_drop_parts = 1, non_replicated_deduplication_window = 10000;
+-- cluster: SETTINGS index_granularity = 1024, ttl_only_drop_parts = 1, replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800;
+-- cluster statement
+CREATE TABLE IF NOT EXISTS {database}.counted_records_v1 ON CLUSTER {cluster} AS {database}.counted_records_v1_local
+ENGINE = Distributed('{cluster}', '{database}', 'counted_records_v1_local', sipHash64(app_id));
+-- statement
 -- Largest errors of response times that were counted from histograms, by day: their buckets may be wider than the bins.
 CREATE TABLE IF NOT EXISTS percentile_accuracy_v1
 -- cluster: CREATE TABLE IF NOT EXISTS {database}.percentile_accuracy_v1_local ON CLUSTER {cluster}

@@ -21,6 +21,7 @@ const INGEST_TABLES = [
   'counted_instances_v1',
   'pending_counts_v1',
   'metric_streams_v1',
+  'counted_records_v1',
 ] as const;
 export type IngestTable = (typeof INGEST_TABLES)[number];
 

@@ -38,7 +38,7 @@ describeEmbedded('kill -9 while OTLP bodies are sent', () => {
     });
     const sendingKills = KILLS - SETTLING_KILLS;
     const { first, messages, expected } = buildOtlpLoad(
-      Math.ceil((sendingKills * BODIES_PER_KILL) / 5),
+      Math.ceil((sendingKills * BODIES_PER_KILL) / 7),
       token,
       () => service.collectorUrl,
     );

@@ -1,11 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
-import { fromBinary, toJson } from '@bufbuild/protobuf';
 import { WITHOUT_CACHE } from '../setup/app.js';
 import { Client, TestService } from './setup/collector.js';
 import {
   OtlpSender,
-  REQUESTS,
   type Signal,
   attributes,
   logs,
@@ -15,6 +13,7 @@ import {
   readStatus,
   resource,
   serverSpan,
+  toOtlpJson,
   traces,
 } from './setup/otlp.js';
 
@@ -67,17 +66,6 @@ const BODIES: Record<Signal, () => Buffer> = {
 
 async function countRequests(): Promise<number> {
   return (await client.tenant.logs({ limit: 1000 })).data.length;
-}
-
-/** A body as OTLP has it in JSON: IDs in hex, enums as integers. */
-function toOtlpJson(signal: Signal, bytes: Buffer): Record<string, unknown> {
-  const json = toJson(REQUESTS[signal], fromBinary(REQUESTS[signal], bytes), { enumAsInteger: true });
-  const text = JSON.stringify(json, (key, value: unknown) =>
-    ['traceId', 'spanId', 'parentSpanId'].includes(key) && typeof value === 'string'
-      ? Buffer.from(value, 'base64').toString('hex').toUpperCase()
-      : value,
-  );
-  return JSON.parse(text) as Record<string, unknown>;
 }
 
 describe('OTLP over HTTP', () => {

@@ -446,8 +446,14 @@ describe('a key of one consumer', () => {
     const log = { timestamp_ns: start_time_ns, level: 'INFO' };
     await app.store.insert('logged_spans', [JSON.stringify({ ...place, ...span })]);
     await app.store.insert('logged_messages', [
-      JSON.stringify({ ...place, ...log, span_id: spanId, message: 'of its span' }),
-      JSON.stringify({ ...place, ...log, span_id: hex(79, 16), message: 'of an unknown span' }),
+      JSON.stringify({ ...place, ...log, record_hash: '1', span_id: spanId, message: 'of its span' }),
+      JSON.stringify({
+        ...place,
+        ...log,
+        record_hash: '2',
+        span_id: hex(79, 16),
+        message: 'of an unknown span',
+      }),
     ]);
     const read = async (with_key: string) => {
       const response = await app.get(`/v1/apps/${sibling.appId}/request-logs/${request_uuid}`, with_key);

@@ -49,6 +49,7 @@ WHERE app_id = {app_id:UInt32}
 ORDER BY s.start_time_ns, s.span_id
 LIMIT 1 BY s.span_id
 LIMIT {limit:UInt32}`;
+/** A record that was sent in several bodies has several rows. */
 const LOGS = `
 SELECT lower(hex(span_id)) AS span_id, lower(hex(server_span_id)) AS server_span_id,
   toString(l.timestamp_ns) AS timestamp_ns, level, message, logger, file, line
@@ -56,6 +57,7 @@ FROM application_logs_v1 AS l
 WHERE app_id = {app_id:UInt32} AND trace_id = toFixedString(unhex({trace_id:String}), 16)
   AND l.timestamp_ns >= {from:Int64} * 1000000 AND l.timestamp_ns < {to:Int64} * 1000000
 ORDER BY l.timestamp_ns
+LIMIT 1 BY l.record_hash
 LIMIT {limit:UInt32}`;
 
 /** Other requests whose spans or log records may be in the same time range. */

@@ -16,7 +16,7 @@ import { normalizeRoutePattern } from '../decoding/path-pattern.js';
 import { decodeMethod, methodDecoder, readConsumer } from '../decoding/request-decoders.js';
 import { sanitize, truncate } from '../../records/text.js';
 import { MAX_EVENT_ID, MAX_MESSAGE, MAX_STACKTRACE, MAX_TYPE } from '../../records/limits.js';
-import type { ErrorKind, Message } from '../../write/batches/message.js';
+import type { ErrorKind, Message, RecordKey } from '../../write/batches/message.js';
 import { parseList } from '../decoding/lists.js';
 import { createEnvName } from '../intake/create-message.js';
 import { valueText } from './attributes.js';
@@ -32,17 +32,18 @@ const ERROR_CHARACTERS = 300;
 const decodeCount = toStrictDecoder(createIntegerDecoder(1, Number.MAX_SAFE_INTEGER));
 
 /** Reports of version 1 of the client libraries, which are log records of its scope, by event name. */
-const EVENTS: Readonly<Record<string, (message: Message, source: JsonObject, context: BodyContext) => void>> =
-  {
-    'apitally.app.startup': addStartup,
-    'apitally.consumer.update': addConsumer,
-    'apitally.request.validation_error': (message, source, context) => {
-      addErrors(message, 'validation', source, context);
-    },
-    'apitally.request.server_error': (message, source, context) => {
-      addErrors(message, 'server', source, context);
-    },
-  };
+const EVENTS: Readonly<
+  Record<string, (message: Message, source: JsonObject, context: BodyContext, key: RecordKey) => void>
+> = {
+  'apitally.app.startup': addStartup,
+  'apitally.consumer.update': addConsumer,
+  'apitally.request.validation_error': (message, source, context, key) => {
+    addErrors(message, 'validation', source, context, key);
+  },
+  'apitally.request.server_error': (message, source, context, key) => {
+    addErrors(message, 'server', source, context, key);
+  },
+};
 
 /** Whether a record is a report of the client library rather than a log record of the application. */
 export function isLibraryEvent(scope: string | undefined, { eventName }: LogRecord): boolean {
@@ -50,10 +51,16 @@ export function isLibraryEvent(scope: string | undefined, { eventName }: LogReco
 }
 
 /** Adds a report to the message; an invalid one is rejected. */
-export function addLibraryEvent(message: Message, record: LogRecord, context: BodyContext): void {
+export function addLibraryEvent(
+  message: Message,
+  record: LogRecord,
+  key: RecordKey,
+  context: BodyContext,
+): void {
   const before = message.rejected.count;
   try {
-    EVENTS[record.eventName]?.(message, decodeObject(parseJson(valueText(record.body)), 'body'), context);
+    const source = decodeObject(parseJson(valueText(record.body)), 'body');
+    EVENTS[record.eventName]?.(message, source, context, key);
   } catch (error) {
     message.rejected.add(`log_records[].${explainFailure(error, 'body')}`);
   }
@@ -107,6 +114,7 @@ function addErrors(
   kind: ErrorKind,
   source: JsonObject,
   { now, expansion }: BodyContext,
+  record: RecordKey,
 ): void {
   const reader = new LenientReader();
   const readText = (value: unknown, max: number) =>
@@ -120,6 +128,7 @@ function addErrors(
     .map((step) => truncate(step, MAX_TEXT));
   const error = {
     kind,
+    record,
     env: message.env,
     timestamp: now,
     method,

@@ -9,6 +9,7 @@ import type { ExportLogsServiceRequest } from './generated/opentelemetry/proto/c
 import type { LogRecord } from './generated/opentelemetry/proto/logs/v1/logs_pb.js';
 import { addLibraryEvent, isLibraryEvent } from './library-events.js';
 import { type BodyContext, OriginMessages } from './origin.js';
+import type { RecordHashes } from './record-hashes.js';
 
 /** Longest texts of a record in characters; longer ones are truncated. */
 const MAX_NAME = 256;
@@ -25,20 +26,35 @@ export function* parseLogs(
   const messages = new OriginMessages(context);
   for (const { resource, scopeLogs } of resourceLogs) {
     const message = messages.find(resource);
-    for (const { scope, logRecords } of scopeLogs)
+    for (const { scope, logRecords } of scopeLogs) {
+      const name = scope?.name ?? '';
       for (const record of logRecords) {
-        if (isLibraryEvent(scope?.name, record)) addLibraryEvent(message, record, context);
-        else addRecord(message, record, scope?.name ?? '', context.now);
+        const { hashes } = messages;
+        if (isLibraryEvent(name, record)) {
+          const record_hash = hashes.next(listParts(message, record, name, valueText(record.body)));
+          addLibraryEvent(message, record, { time_ns: findTime(record), record_hash }, context);
+        } else addRecord(message, record, name, hashes, context.now);
         yield;
       }
+    }
   }
   return messages.list();
 }
 
-function addRecord(message: Message, record: LogRecord, scope: string, now: number): void {
+function findTime({ timeUnixNano, observedTimeUnixNano }: LogRecord): bigint {
+  return timeUnixNano === 0n ? observedTimeUnixNano : timeUnixNano;
+}
+
+function addRecord(
+  message: Message,
+  record: LogRecord,
+  scope: string,
+  hashes: RecordHashes,
+  now: number,
+): void {
   // A record without a trace belongs to no request.
   if (!isValidId(record.traceId, 16)) return;
-  const time = record.timeUnixNano === 0n ? record.observedTimeUnixNano : record.timeUnixNano;
+  const time = findTime(record);
   const outOfTime = checkRetention(toMilliseconds(time), getLogsRetention(now), now);
   if (outOfTime !== undefined) {
     message.rejected.add(`log_records[].time_unix_nano: ${outOfTime}`);
@@ -58,7 +74,32 @@ function addRecord(message: Message, record: LogRecord, scope: string, now: numb
     logger: truncate(sanitize(scope), MAX_NAME),
     file: truncate(attributes.findText('code.file.path', 'code.filepath') ?? '', MAX_NAME),
     line: Number.isInteger(line) && line > 0 && line <= MAX_LINE ? line : 0,
+    record_hash: hashes.next(listParts(message, record, scope, text, attributes)),
   });
+}
+
+/** All that a record says, and where it comes from. */
+function listParts(
+  { env, instanceUuid }: Message,
+  record: LogRecord,
+  scope: string,
+  text: string,
+  attributes = new Attributes(record.attributes),
+): unknown[] {
+  const { timeUnixNano, observedTimeUnixNano, severityNumber, severityText, eventName } = record;
+  const ids = [toHex(record.traceId), toHex(record.spanId)];
+  const level = [severityNumber, severityText, eventName];
+  return [
+    env,
+    instanceUuid,
+    scope,
+    timeUnixNano,
+    observedTimeUnixNano,
+    ...ids,
+    ...level,
+    attributes.toKey(),
+    text,
+  ];
 }
 
 /** The level of the severity number, otherwise the severity text. */

@@ -17,6 +17,7 @@ import {
 } from './generated/opentelemetry/proto/metrics/v1/metrics_pb.js';
 import { type HistogramPoint, findFault, readBins } from './histogram-points.js';
 import { type BodyContext, OriginMessages } from './origin.js';
+import type { RecordHashes } from './record-hashes.js';
 
 const MINUTE_MS = 60_000;
 /** Scope of version 1 of the client libraries; they do not count preflight requests. */
@@ -55,7 +56,13 @@ export function* parseMetrics(
     const message = messages.find(resource);
     for (const { scope, schemaUrl, metrics } of scopeMetrics) {
       const name = scope?.name ?? '';
-      const source = { scope: name, scopeKey: toScopeKey(scope, schemaUrl), now: context.now, retention };
+      const source = {
+        scope: name,
+        scopeKey: toScopeKey(scope, schemaUrl),
+        hashes: messages.hashes,
+        now: context.now,
+        retention,
+      };
       for (const metric of metrics) yield* addMetric(message, metric, source);
     }
   }
@@ -67,6 +74,7 @@ interface Source {
   scope: string;
   /** Identifies the scope among those of the process. */
   scopeKey: string;
+  hashes: RecordHashes;
   now: number;
   retention: Retention;
 }
@@ -105,7 +113,7 @@ interface Measured {
 }
 
 function addPoint(message: Message, source: Source, measured: Measured): void {
-  const { scope, scopeKey, now, retention } = source;
+  const { scope, scopeKey, hashes, now, retention } = source;
   const { point, measure, unit, isCumulative, name } = measured;
   if (!hasValue(point)) return;
   const fault = findFault(point);
@@ -129,6 +137,8 @@ function addPoint(message: Message, source: Source, measured: Measured): void {
   const reader = new LenientReader();
   const status = findStatusCode(attributes, (attributes.findText('error.type') ?? '') !== '');
   const start = point.startTimeUnixNano;
+  const key = attributes.toKey();
+  const origin = [message.env, message.instanceUuid, scopeKey, name];
   const record: MetricPoint = {
     timestamp,
     env: message.env,
@@ -140,14 +150,22 @@ function addPoint(message: Message, source: Source, measured: Measured): void {
     count: Number(point.count),
     sum: readSum(point, unit),
     ...readBins(point, unit, isCumulative),
-    stream: isCumulative
-      ? hashUuid([message.env, message.instanceUuid, scopeKey, name, start, attributes.toKey()].join('\n'))
-      : null,
+    stream: isCumulative ? hashUuid([...origin, start, key].join('\n')) : null,
     starts_unknown: isCumulative && start === point.timeUnixNano,
     time_ns: point.timeUnixNano,
+    record_hash: isCumulative ? null : hashes.next([...origin, key, ...listParts(point)]),
   };
   message.rejected.addMembers(reader.ignored);
   message.points.push(record);
+}
+
+/** All that a point says of its values. */
+function listParts(point: HistogramPoint): unknown[] {
+  const { startTimeUnixNano, timeUnixNano, count, sum, min, max } = point;
+  const common = [startTimeUnixNano, timeUnixNano, count, sum, min, max];
+  if ('explicitBounds' in point) return [...common, point.explicitBounds, point.bucketCounts];
+  const { scale, zeroCount, zeroThreshold, positive } = point;
+  return [...common, scale, zeroCount, zeroThreshold, positive?.offset, positive?.bucketCounts];
 }
 
 /** All members identify a scope. If it has only a name, the key is the name, as in stored streams. */

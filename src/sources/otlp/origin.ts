@@ -5,6 +5,7 @@ import { parseUuid } from '../../platform/input/uuid.js';
 import type { Message } from '../../write/batches/message.js';
 import { createEnvName, createMessage } from '../intake/create-message.js';
 import { Attributes } from './attributes.js';
+import { RecordHashes } from './record-hashes.js';
 import type { Resource } from './generated/opentelemetry/proto/resource/v1/resource_pb.js';
 
 const DEFAULT_ENV = 'default';
@@ -34,6 +35,7 @@ export interface BodyContext {
 
 /** The messages of a body: one for each environment and instance. */
 export class OriginMessages {
+  readonly hashes = new RecordHashes();
   private readonly messages = new Map<string, Message>();
 
   constructor(private readonly context: BodyContext) {}

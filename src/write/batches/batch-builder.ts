@@ -7,7 +7,16 @@ import type { RequestRecord } from '../../records/request-record.js';
 import { encodePieces, toCountRow, toLogRow, weighCount, weighRequest } from '../row-encoder.js';
 import { type SpanRecord, weighSpan } from '../../records/span-record.js';
 import type { ClientApp, ClientApps } from '../../access/tokens/client-apps.js';
-import { type ErrorRecord, type LogMessage, type Message, weighError, weighLogMessage } from './message.js';
+import {
+  type ErrorRecord,
+  type LogMessage,
+  type Message,
+  type MetricPoint,
+  type RecordKey,
+  weighError,
+  weighLogMessage,
+} from './message.js';
+import type { CountedRecordRow, RepeatedRecords } from './repeated-records.js';
 import type { DueInstances, InstanceCounts, InstanceRows } from './instance-counts.js';
 import type { IntervalDays } from './interval-days.js';
 
@@ -31,6 +40,7 @@ interface RowsByTable extends InstanceRows {
   instance_reports: NonNullable<ReturnType<typeof reportRow>>[];
   logged_spans: (SpanRecord & { app_id: number; app_env_id: number | undefined })[];
   logged_messages: (LogMessage & { app_id: number; app_env_id: number | undefined })[];
+  counted_records_v1: CountedRecordRow[];
 }
 
 /** Makes a batch of messages: registers their names and encodes their rows. */
@@ -41,6 +51,7 @@ export class BatchBuilder {
     private readonly known: KnownRequests,
     private readonly instances: InstanceCounts,
     private readonly intervals: IntervalDays,
+    private readonly repeated: RepeatedRecords,
   ) {}
 
   async build(messages: readonly AppMessage[]): Promise<Batch> {
@@ -90,7 +101,12 @@ export class BatchBuilder {
     // Names first: counts refer to consumers by identifier only.
     const names = messages.flatMap((message) => message.names.map((record) => ({ message, record })));
     const counts = messages.flatMap((message) => message.counts.map((record) => ({ message, record })));
-    const errors = messages.flatMap((message) => message.errors.map((record) => ({ message, record })));
+    const reported = messages.flatMap((message) => message.errors.map((record) => ({ message, record })));
+    const measured = messages.flatMap((message) => message.points.map((record) => ({ message, record })));
+    const keys = [...reported.map(({ record }) => record.record), ...measured.map(({ record }) => record)];
+    const repeated = await this.repeated.find(appId, keys.filter(hasKey), rows.counted_records_v1);
+    const errors = reported.filter(({ record }) => !record.record || !repeated.has(record.record));
+    const points = measured.filter(({ record }) => !hasKey(record) || !repeated.has(record));
     const logged = requests.flatMap(({ message, record }) => (record ? [{ message, record }] : []));
     const named = await this.resolve(appId, names);
     for (const { record, ids } of await this.resolve(appId, counts))
@@ -101,7 +117,7 @@ export class BatchBuilder {
       rows.reported_errors.push(errorRow(appId, record, ids));
     const counted = counts.map(({ record }) => record);
     for (const row of await this.intervals.findNew(appId, counted)) rows.percentile_accuracy_v1.push(row);
-    await this.addInstanceCounts(rows, appId, messages, requests);
+    await this.addInstanceCounts(rows, appId, messages, requests, points);
     const envIds = new Map(names.map(({ record }, index) => [record.env, named[index]?.ids.app_env_id]));
     for (const message of messages) {
       const row = reportRow(appId, message, envIds.get(message.env));
@@ -120,6 +136,7 @@ export class BatchBuilder {
     appId: number,
     messages: readonly Message[],
     requests: readonly MessageRequest[],
+    points: readonly { message: Message; record: MetricPoint }[],
   ): Promise<void> {
     const unseen = new Map(requests.map(({ request_uuid, message }) => [request_uuid, message]));
     const isNew = (request_uuid: string, message: Message) =>
@@ -129,7 +146,6 @@ export class BatchBuilder {
         .filter(({ request_uuid }) => isNew(request_uuid, message))
         .map((record) => ({ message, record })),
     );
-    const points = messages.flatMap((message) => message.points.map((record) => ({ message, record })));
     if (spans.length === 0 && points.length === 0) return;
     const resolve = async <R extends DimensionNames>(entries: readonly { message: Message; record: R }[]) =>
       (await this.resolve(appId, entries)).map(({ record, ids }, index) => ({
@@ -164,6 +180,10 @@ export function requestsIn(messages: readonly AppMessage[]): MessageRequest[] {
   ]);
 }
 
+function hasKey(record: Partial<Record<keyof RecordKey, unknown>> | undefined): record is RecordKey {
+  return typeof record?.record_hash === 'string';
+}
+
 function noRows(): RowsByTable {
   return {
     request_counts: [],
@@ -176,6 +196,7 @@ function noRows(): RowsByTable {
     counted_instances_v1: [],
     pending_counts_v1: [],
     metric_streams_v1: [],
+    counted_records_v1: [],
   };
 }
 
@@ -196,6 +217,7 @@ function* encode(rows: RowsByTable): Generator<Piece> {
   yield* encodePieces('counted_instances_v1', rows.counted_instances_v1, (row) => row);
   yield* encodePieces('pending_counts_v1', rows.pending_counts_v1, (row) => row, weighCount);
   yield* encodePieces('metric_streams_v1', rows.metric_streams_v1, (row) => row, weighCount);
+  yield* encodePieces('counted_records_v1', rows.counted_records_v1, (row) => row);
 }
 
 /** One row of `reported_errors`. */

@@ -195,12 +195,15 @@ export class BatchCommitter {
 }
 
 /**
- * Of messages that count by spans or by metrics, the claims on their instances: how they count is decided
- * once.
+ * Of messages that count by spans, by metrics or by log records, the claims on their instances: how they
+ * count is decided once, and so is whether a record was counted before.
  */
 function instanceKeysIn(messages: readonly AppMessage[]): string[] {
   return messages
-    .filter(({ message }) => message.spanCounts.length > 0 || message.points.length > 0)
+    .filter(
+      ({ message: { spanCounts, points, errors } }) =>
+        spanCounts.length > 0 || points.length > 0 || errors.some(({ record }) => record !== undefined),
+    )
     .map(({ app_id, message }) => instanceKey(app_id, message.instanceUuid ?? NIL_UUID));
 }
 

@@ -8,6 +8,14 @@ import type { RejectedEntries } from './rejected-entries.js';
 
 export type ErrorKind = 'validation' | 'server';
 
+/** By what a record is recognized that comes again in another body. */
+export interface RecordKey {
+  /** Nanoseconds since the Unix epoch. */
+  time_ns: bigint;
+  /** 64 bits as decimal digits; equal records of one body have different ones. */
+  record_hash: string;
+}
+
 /** An error of an endpoint and its count: client libraries aggregate equal errors. */
 export interface ErrorRecord extends DimensionNames {
   kind: ErrorKind;
@@ -19,6 +27,8 @@ export interface ErrorRecord extends DimensionNames {
   stacktrace: string;
   sentry_event_id: string;
   errors: number;
+  /** The log record that reports it, if it came in one. */
+  record?: RecordKey;
 }
 
 /** A report of an application process about itself. */
@@ -49,6 +59,8 @@ export interface LogMessage {
   logger: string;
   file: string;
   line: number;
+  /** Of its `RecordKey`. */
+  record_hash: string;
 }
 
 /** The count of a request by its span; counted only if the instance sends no metric of its requests. */
@@ -83,6 +95,8 @@ export interface MetricPoint extends DimensionNames {
   starts_unknown: boolean;
   /** End of the interval, in nanoseconds since the Unix epoch. */
   time_ns: bigint;
+  /** Of its `RecordKey`; null for a point of a stream, which counts by its difference. */
+  record_hash: string | null;
 }
 
 /** A parsed message of a client library: names, counts and logged requests. */

@@ -67,15 +67,21 @@ export function buildOtlpLoad(
     };
     const both = serverSpan();
     const delta = 1 + (index % 97);
-    count(weight * own.length + delta + 1);
+    const points = duration(delta, DELTA, index);
+    // The record and the point come again, in a body that begins otherwise, as a sender that collects them anew makes it.
+    const again = { ...record, spanId: inner.spanId };
+    const one = duration(1, DELTA, index + size);
+    count(weight * own.length + delta + 2);
     expected.logged += own.length + 1;
     expected.spans += own.length + 2;
-    expected.messages += 1;
+    expected.messages += 2;
     return [
       send(index, 'traces', traces([...own, inner], of(`spans-${index % 3}`))),
       send(index + 1, 'logs', logs([record], of(`spans-${index % 3}`))),
       send(index, 'traces', traces([both], of('metric'))),
-      send(index + 1, 'metrics', metrics([duration(delta, DELTA, index)], of('metric'))),
+      send(index + 1, 'metrics', metrics([points], of('metric'))),
+      send(index, 'metrics', metrics([one, points], of('metric'))),
+      send(index, 'logs', logs([again, record], of(`spans-${index % 3}`))),
       send(index, 'metrics', metrics([duration(index + 1, CUMULATIVE, index, streamStart)], of('stream'))),
     ];
   });
@@ -109,7 +115,7 @@ SELECT
   (SELECT sum(n) FROM bins_per_15m_v1 WHERE app_id = {app_id:UInt32} AND measure = 'time') AS binned,
   (SELECT count() FROM request_logs_v1 WHERE app_id = {app_id:UInt32}) AS logged,
   (SELECT count() FROM spans_v1 WHERE app_id = {app_id:UInt32}) AS spans,
-  (SELECT count() FROM application_logs_v1 WHERE app_id = {app_id:UInt32}) AS messages`;
+  (SELECT uniqExact(trace_id, record_hash) FROM application_logs_v1 WHERE app_id = {app_id:UInt32}) AS messages`;
 
 export async function readOtlpTotals(store: ClickHouse, app_id: number): Promise<OtlpTotals> {
   const [totals] = await store.rows<OtlpTotals>('test.totals', TOTALS, { app_id });

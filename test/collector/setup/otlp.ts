@@ -1,6 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
-import { type DescMessage, type MessageInitShape, create, fromBinary, toBinary } from '@bufbuild/protobuf';
+import {
+  type DescMessage,
+  type MessageInitShape,
+  create,
+  fromBinary,
+  toBinary,
+  toJson,
+} from '@bufbuild/protobuf';
 import type { MessageShape } from '@bufbuild/protobuf';
 import { StatusSchema } from '../../../src/sources/otlp/generated/google/rpc/status_pb.js';
 import {
@@ -134,6 +141,17 @@ export function logs(
 
 function encode<Desc extends DescMessage>(schema: Desc, init: MessageInitShape<Desc>): Buffer {
   return Buffer.from(toBinary(schema, create(schema, init)));
+}
+
+/** A body as OTLP has it in JSON: IDs in hex, enums as integers. */
+export function toOtlpJson(signal: Signal, bytes: Buffer): Record<string, unknown> {
+  const json = toJson(REQUESTS[signal], fromBinary(REQUESTS[signal], bytes), { enumAsInteger: true });
+  const text = JSON.stringify(json, (key, value: unknown) =>
+    ['traceId', 'spanId', 'parentSpanId'].includes(key) && typeof value === 'string'
+      ? Buffer.from(value, 'base64').toString('hex').toUpperCase()
+      : value,
+  );
+  return JSON.parse(text) as Record<string, unknown>;
 }
 
 export interface OtlpAnswer {
