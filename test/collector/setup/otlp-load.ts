@@ -68,7 +68,7 @@ export function buildOtlpLoad(
     const both = serverSpan();
     const delta = 1 + (index % 97);
     const points = duration(delta, DELTA, index);
-    // The record and the point come again, in a body that begins otherwise, as a sender that collects them anew makes it.
+    // The record and the point come again in another body, as a sender that collects them anew makes it.
     const again = { ...record, spanId: inner.spanId };
     const one = duration(1, DELTA, index + size);
     count(weight * own.length + delta + 2);
