@@ -82,6 +82,19 @@ export function readSpanRecords({ captured_json }: RequestRecord, now: number): 
   return toSpanRecords({ trace_id, spans }, now);
 }
 
+/** A member that each captured span has. In texts its quotes are escaped. */
+const SPAN_ID = '"span_id":';
+
+/** Estimated length of the rows of the captured spans in characters. */
+export function weighSpanRecords({ captured_json }: Pick<RequestRecord, 'captured_json'>): number {
+  const from = captured_json.indexOf(SPANS);
+  if (from === -1) return 0;
+  let weight = 2 * (captured_json.length - from);
+  for (let at = captured_json.indexOf(SPAN_ID, from); at !== -1; at = captured_json.indexOf(SPAN_ID, at + 1))
+    weight += COLUMNS_CHARACTERS;
+  return weight;
+}
+
 /** Estimated length of a span's row in characters; its JSON is escaped there. */
 export function weighSpan({ attributes, events }: Pick<SpanRecord, 'attributes' | 'events'>): number {
   return 2 * (attributes.length + events.length) + COLUMNS_CHARACTERS;

@@ -1,6 +1,10 @@
+import type { RequestRecord } from '../../src/records/request-record.js';
+import { readSpanRecords, weighSpan } from '../../src/records/span-record.js';
 import { Importer } from '../../src/sources/lines/files/importer.js';
+import { weighRequest } from '../../src/write/row-encoder.js';
 import { type Client, TestService } from './setup/collector.js';
 
+const MIB = 1024 * 1024;
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
 const ROOT = '00f067aa0ba902b7';
 const CHILD = '00f067aa0ba902b8';
@@ -142,5 +146,23 @@ describe('spans of imported requests', () => {
     });
     expect(insert.mock.calls.map(([table]) => table)).toEqual(['requests']);
     insert.mockRestore();
+  });
+
+  it('count in the size of a batch', async () => {
+    const spans = Array.from({ length: 500 }, (_, index) =>
+      span((index + 1).toString(16).padStart(16, '0'), '"name":"SELECT"'),
+    );
+    const lines = Array.from({ length: 24 }, (_, index) =>
+      line({ url: `https://shop.example.com/orders/${index}` }, spans),
+    );
+    const write = jest.spyOn(service.api.writer, 'write');
+    expect(await importFile(lines)).toMatchObject({ imported: lines.length });
+    const weigh = (record: RequestRecord) =>
+      readSpanRecords(record, Date.now()).reduce((sum, row) => sum + weighSpan(row), weighRequest(record));
+    const batches = write.mock.calls.map(([, records]) => records.map(weigh));
+    write.mockRestore();
+    const largest = Math.max(...batches.map((weights) => weights.reduce((sum, one) => sum + one, 0)));
+    // One row may reach the limit.
+    expect(largest).toBeLessThan(3 * MIB + Math.max(...batches.flat()));
   });
 });

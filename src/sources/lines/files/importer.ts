@@ -7,6 +7,7 @@ import { type FormatChoice, LineParser } from '../formats/request-format.js';
 import { type Retention, checkRetention, getTrafficRetention } from '../../../records/decoding/timestamps.js';
 import type { RequestRecord } from '../../../records/request-record.js';
 import type { RequestsWriter } from '../../../write/requests.writer.js';
+import { weighSpanRecords } from '../../../records/span-record.js';
 import { weighRequest } from '../../../write/row-encoder.js';
 import { ImportProfile } from './import-profile.js';
 import { LineIdentities } from './line-identity.js';
@@ -206,7 +207,7 @@ export class Importer {
   private async push(record: RequestRecord) {
     this.batch.push(record);
     this.batchFiles.push(this.file);
-    this.batchCharacters += weighRequest(record);
+    this.batchCharacters += weighRequest(record) + weighSpanRecords(record);
     const { length } = this.batch;
     const { rows, characters } = this.options.batch ?? SERVICE_BATCH;
     const most = length < FEW_ROWS ? LONG_ROWS_CHARACTERS : characters;
