@@ -2,6 +2,9 @@ import cliProgress, { Presets, SingleBar } from 'cli-progress';
 import { printMessage } from './output.js';
 
 const LINE_EVERY_MS = 5_000;
+const SAMPLE_EVERY_MS = 250;
+/** The time left is estimated from the last 20 seconds: what is read comes in bursts, between which a batch is written. */
+const SAMPLES = 80;
 
 /**
  * Progress of an import, an export, a backup or a restore on standard error: a bar on a terminal, otherwise a
@@ -9,6 +12,9 @@ const LINE_EVERY_MS = 5_000;
  */
 export class Progress {
   private readonly bar?: SingleBar;
+  private readonly sampling?: NodeJS.Timeout;
+  private reached = 0;
+  private count = 0;
   private lastPrintedAt = Date.now();
   /** Total of the files before. */
   private before = 0;
@@ -29,6 +35,7 @@ export class Progress {
         stream: process.stderr,
         format: `{bar} {percentage}% | {count} ${unit} | {eta_formatted} left`,
         hideCursor: true,
+        etaBuffer: SAMPLES,
         // Without a rate yet, it is a text.
         formatTime: (seconds, options, multiple) =>
           typeof seconds === 'number' ? cliProgress.Format.TimeFormat(seconds, options, multiple) : '?',
@@ -36,15 +43,18 @@ export class Progress {
       Presets.shades_classic,
     );
     this.bar.start(total, 0, { count: 0 });
+    this.sampling = setInterval(() => {
+      this.draw();
+    }, SAMPLE_EVERY_MS);
   }
 
   /** @param position in the file, in the unit of the total */
   update(position: number, count: number): void {
-    const reached = this.before + position;
-    this.bar?.update(reached, { count });
+    this.reached = this.before + position;
+    this.count = count;
     if (this.bar || Date.now() - this.lastPrintedAt < LINE_EVERY_MS) return;
     this.lastPrintedAt = Date.now();
-    const share = this.total ? ` (${Math.floor((100 * reached) / this.total)}%)` : '';
+    const share = this.total ? ` (${Math.floor((100 * this.reached) / this.total)}%)` : '';
     printMessage(`${count} ${this.unit} ${this.done}${share}`);
   }
 
@@ -54,6 +64,12 @@ export class Progress {
   }
 
   stop(): void {
+    clearInterval(this.sampling);
+    this.draw();
     this.bar?.stop();
+  }
+
+  private draw(): void {
+    this.bar?.update(this.reached, { count: this.count });
   }
 }
