@@ -1,9 +1,13 @@
-/** Public formats of rows that are not pages of JSON, each with its media type. The first is the default. */
+/**
+ * Public formats of rows that are not pages of JSON, each with its media type, of which the first format is the one. The first of
+ * all is the default.
+ */
 export const MEDIA_TYPES = {
   ndjson: 'application/x-ndjson',
   arrow: 'application/vnd.apache.arrow.stream',
   csv: 'text/csv',
   parquet: 'application/vnd.apache.parquet',
+  csv_spreadsheet: 'text/csv',
 } as const;
 
 export type FileFormat = keyof typeof MEDIA_TYPES;

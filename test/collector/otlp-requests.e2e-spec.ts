@@ -179,6 +179,18 @@ describe('requests of SERVER spans', () => {
     ]);
   });
 
+  it('gives the target of a request line its slash, unless it is a URL or *', async () => {
+    const { client, sender } = await start();
+    const targets = ['=HYPERLINK("http://evil.example/")', '@a', '*', 'http://proxied.example.com/a', '/a'];
+    const spans = targets.map((target) =>
+      serverSpan({}, { attributes: attributes({ 'http.method': 'GET', 'http.target': target }) }),
+    );
+    await sender.deliver('traces', traces(spans));
+    expect((await client.tenant.logs()).data.map(({ url }) => url).toSorted()).toEqual(
+      ['/=HYPERLINK("http://evil.example/")', '/@a', '*', 'http://proxied.example.com/a', '/a'].toSorted(),
+    );
+  });
+
   it('logs and counts requests of methods that the SDK does not know under the original, else under _OTHER', async () => {
     const { client, sender } = await start();
     const buildSpan = (original: string) =>

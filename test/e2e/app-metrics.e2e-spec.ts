@@ -687,6 +687,17 @@ describe('POST /v1/apps/{app_id}/metrics', () => {
       );
     });
 
+    it('has no path that a spreadsheet takes for a formula as csv_spreadsheet', async () => {
+      const other = await Tenant.create(app);
+      await other.write({ timestamp: midnight, path: '=1+1' });
+      const asked = { ...window, metrics: ['requests'], group_by: ['path'] };
+      const { text } = await other.post('metrics', { ...asked, format: 'csv' });
+      expect(text).toContain(',"=1+1",1\r\n');
+      const { text: guarded, headers } = await other.post('metrics', { ...asked, format: 'csv_spreadsheet' });
+      expect(headers['content-type']).toMatch(/^text\/csv(;|$)/);
+      expect(guarded).toBe(text.replace('"=1+1"', `"'=1+1"`));
+    });
+
     it('has the same values in lines, which are computed in JavaScript, as in Arrow, which the engine computes', async () => {
       const many = await Tenant.create(app);
       const statuses = [200, 204, 404, 422, 500, 503];
@@ -837,7 +848,7 @@ describe('POST /v1/apps/{app_id}/metrics', () => {
         {
           type: 'literal_error',
           loc: ['body', 'format'],
-          msg: "Input should be 'ndjson', 'arrow', 'csv' or 'parquet'",
+          msg: "Input should be 'ndjson', 'arrow', 'csv', 'parquet' or 'csv_spreadsheet'",
           input: 'xml',
         },
         { type: 'missing', loc: ['body', 'since'], msg: 'Field required', input: body },

@@ -362,9 +362,31 @@ describe('POST /v1/apps/{app_id}/request-logs', () => {
       expect(headers['content-type']).toBe('text/csv; charset=utf-8');
     });
 
+    it('have no text that a spreadsheet takes for a formula, as csv_spreadsheet', async () => {
+      const formula = '=HYPERLINK("http://evil.example/","x")';
+      await tenant.write({
+        timestamp: start,
+        url: '/a',
+        captured_json: toCaptureJson({
+          ...EMPTY_CAPTURE,
+          exception: { type: 'Error', message: formula, stacktrace: '', tracker_event_id: null },
+        }),
+      });
+      const fields = ['exception_message'];
+      const csv = (await file('csv', { fields })).toString();
+      expect(csv).toContain(`,"=HYPERLINK(""`);
+      const { text, headers } = await tenant.post('request-logs', {
+        ...window,
+        fields,
+        format: 'csv_spreadsheet',
+      });
+      expect(headers['content-type']).toBe('text/csv; charset=utf-8');
+      expect(text).toBe(csv.replace(',"=', `,"'=`));
+    });
+
     it('say behind the last chunk how many rows there were, to a client that takes trailers', async () => {
       await many(1_500);
-      for (const format of ['ndjson', 'csv', 'arrow', 'parquet']) {
+      for (const format of ['ndjson', 'csv', 'csv_spreadsheet', 'arrow', 'parquet']) {
         const { trailers } = await postFor(app.url, `/v1/apps/${tenant.appId}/request-logs`, {
           headers: { 'Api-Key': tenant.key, TE: 'trailers' },
           body: { ...window, format },

@@ -384,6 +384,7 @@ describe('POST /v1/apps/{app_id}/traces', () => {
     const arrow = readArrow(await file('arrow'));
     const parquet = await readParquet(await file('parquet'));
     const csv = await queryCsv(await file('csv'), 'SELECT * FROM rows');
+    expect((await file('csv_spreadsheet')).toString()).toBe((await file('csv')).toString());
     const expected = [
       ...[row!.trace_id, row!.span_id, String(BigInt(start) * NS), hex(1, 16), 'prod', 'GET /users'],
       ...['1500000001', JSON.stringify(row!.attributes), '[]', null],

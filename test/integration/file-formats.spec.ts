@@ -45,6 +45,42 @@ describe('rows as one file', () => {
     );
   });
 
+  it('returns the same with an apostrophe before what a spreadsheet takes for a formula as csv_spreadsheet', async () => {
+    expect((await file('csv_spreadsheet', 2)).toString()).toBe((await file('csv', 2)).toString());
+    const texts = [
+      '=1+1',
+      '+1',
+      '-1',
+      '@SUM(A1)',
+      '\t=1',
+      '\r=1',
+      '\n=1',
+      ' =1',
+      '"=1"',
+      'a,"=1",',
+      ',"=1',
+      '',
+      "'=1",
+      ',"\r\n',
+    ];
+    const rows = await store.file(
+      'test.file',
+      {
+        format: 'csv_spreadsheet',
+        columns: ['nth', 'text', 'again', 'none'],
+        sql: `SELECT '1' AS nth, arrayJoin({texts:Array(String)}) AS text, text AS again, -1 AS none`,
+      },
+      { texts },
+    );
+    const quoted = (text: string) =>
+      `"${/^[=+\-@\t\r\n]/.test(text) ? "'" : ''}${text.replaceAll('"', '""')}"`;
+    expect(rows.toString()).toBe(
+      ['nth,text,again,none', ...texts.map((text) => `"1",${quoted(text)},${quoted(text)},-1`), ''].join(
+        '\r\n',
+      ),
+    );
+  });
+
   it('returns typed columns as arrow', async () => {
     const { fields, rows } = readArrow(await file('arrow'));
     expect(fields).toEqual([
@@ -81,7 +117,8 @@ describe('rows as one file', () => {
 
   it('returns no rows as a file that has none', async () => {
     expect((await file('ndjson', 0)).toString()).toBe('');
-    expect((await file('csv', 0)).toString()).toBe('at,n,big,ratio,text,kind\r\n');
+    for (const format of ['csv', 'csv_spreadsheet'] as const)
+      expect((await file(format, 0)).toString()).toBe('at,n,big,ratio,text,kind\r\n');
     const arrow = readArrow(await file('arrow', 0));
     expect([arrow.fields.length, arrow.rows]).toEqual([6, []]);
     const parquet = await readParquet(await file('parquet', 0));

@@ -84,7 +84,7 @@ export async function exportRequestLogs(store: ClickHouse, options: ExportOption
   const stop = new StopSignal();
   try {
     await pipeline(
-      Readable.from(skip(bytes, broken?.last && format === 'csv' ? headerLength(query) : 0), {
+      Readable.from(skip(bytes, broken?.last && format !== 'ndjson' ? headerLength(query) : 0), {
         objectMode: false,
         highWaterMark: 1,
       }),

@@ -5,10 +5,11 @@ import type { Column } from './request-columns.js';
 import { listFilters, toFailure, useSession } from './session.js';
 import { toIso } from './time.js';
 
+/** Who clicks on CSV opens it as a spreadsheet. */
 const FORMATS = [
-  ['ndjson', 'NDJSON'],
-  ['csv', 'CSV'],
-  ['parquet', 'Parquet'],
+  ['ndjson', 'NDJSON', 'ndjson'],
+  ['csv_spreadsheet', 'CSV', 'csv'],
+  ['parquet', 'Parquet', 'parquet'],
 ] as const;
 
 /** Saves all requests of the window that match, with the shown columns, as a file. */
@@ -24,14 +25,14 @@ export function Export(props: { from: number; until: number | null; columns: Col
     fields: props.columns.map(({ field }) => field),
     ...(filters.length > 0 && { filters }),
   });
-  const save = async (format: (typeof FORMATS)[number][0]) => {
+  const save = async (format: (typeof FORMATS)[number][0], extension: string) => {
     setIsBusy(true);
     setSaid('Exporting…');
     try {
       const url = URL.createObjectURL(await api.exportFile(app.id, body(format)));
       const link = document.createElement('a');
       link.href = url;
-      link.download = `requests.${format}`;
+      link.download = `requests.${extension}`;
       link.click();
       setTimeout(() => URL.revokeObjectURL(url), 60_000);
       setSaid('Saved');
@@ -48,8 +49,8 @@ export function Export(props: { from: number; until: number | null; columns: Col
       <div class="api-request">
         <p>All requests of this time that match the filters, with the shown columns.</p>
         <div class="buttons">
-          {FORMATS.map(([format, name]) => (
-            <button key={format} type="button" disabled={isBusy} onClick={() => void save(format)}>
+          {FORMATS.map(([format, name, extension]) => (
+            <button key={format} type="button" disabled={isBusy} onClick={() => void save(format, extension)}>
               {name}
             </button>
           ))}

@@ -15,10 +15,10 @@ export interface QueryRoute extends OperationOptions {
   row: Type;
 }
 
-const DESCRIPTIONS: Readonly<Record<FileFormat, string>> = {
+const DESCRIPTIONS: Readonly<Partial<Record<FileFormat, string>>> = {
   ndjson: 'One JSON object a line',
   arrow: 'An Arrow IPC stream, compressed with LZ4',
-  csv: 'RFC 4180, with a header line',
+  csv: 'RFC 4180, with a header line; as `csv_spreadsheet` with an apostrophe before texts that begin as a formula',
   parquet: 'A Parquet file',
 };
 
@@ -28,7 +28,7 @@ const DESCRIPTIONS: Readonly<Record<FileFormat, string>> = {
  */
 export function documentQuery(route: QueryRoute): MethodDecorator {
   const { path, input, row, headers = [] } = route;
-  const bodies = (Object.keys(MEDIA_TYPES) as FileFormat[]).map((format) => [
+  const bodies = (Object.keys(DESCRIPTIONS) as FileFormat[]).map((format) => [
     MEDIA_TYPES[format],
     {
       schema:

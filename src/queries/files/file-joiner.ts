@@ -30,6 +30,7 @@ export function createJoiner(format: FileFormat): FileJoiner {
     case 'ndjson':
       return new LinesJoiner();
     case 'csv':
+    case 'csv_spreadsheet':
       return new CsvJoiner();
     case 'arrow':
       return new ArrowJoiner();

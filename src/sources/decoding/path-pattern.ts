@@ -34,6 +34,11 @@ export function extractPathname(url: string): string {
   return path === '*' || path.startsWith('/') ? path : `/${path}`;
 }
 
+/** A target with its slash, whatever a client sent: what begins a cell of a spreadsheet must not be up to a stranger. */
+export function addSlash(target: string): string {
+  return target.startsWith('/') || target === '*' || AUTHORITY.test(target) ? target : `/${target}`;
+}
+
 /**
  * The path pattern of a request without a route: the path of its URL, in which segments that are a number, a
  * UUID or at least 16 hex digits become `{id}`; at most 1,024 code points. All static files with the same

@@ -1,3 +1,4 @@
+import { addSlash } from '../decoding/path-pattern.js';
 import { gunzipSync } from 'node:zlib';
 import type { Steps } from '../../shared/async/slices.js';
 import { parseAddress } from '../../shared/ip-address.js';
@@ -303,7 +304,7 @@ function findUrl(attributes: Attributes): string {
     path === undefined ? find('http.target') : `${path}${query === '' ? '' : `?${query.replace(/^\?/, '')}`}`;
   const target = whole ?? parts ?? '/';
   const address = find('server.address', 'http.host', 'net.host.name', 'http.server_name');
-  if (address === undefined) return target;
+  if (address === undefined) return addSlash(target);
   // An IPv6 address without its port may have no brackets.
   const host = /^[^[]*:[^[]*:/.test(address) ? `[${address}]` : address;
   const scheme = find('url.scheme', 'http.scheme') ?? 'http';

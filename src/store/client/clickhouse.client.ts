@@ -20,6 +20,7 @@ import type { Parameters } from './query-parameters.js';
 import type { ReadStats } from './read-stats.js';
 import { type Frame, ResultFrame, unframedError } from './result-frame.js';
 import { createServerClient } from './server.client.js';
+import { guardFormulas } from './spreadsheet.js';
 import { registerStoreMetrics } from './store-metrics.js';
 import {
   type QueryRequest,
@@ -256,6 +257,8 @@ export class ClickHouse {
           : read(new ResultFrame('text'), jsonLine);
       case 'csv':
         return read(new ResultFrame('csv', columns));
+      case 'csv_spreadsheet':
+        return guardFormulas(await read(new ResultFrame('csv', columns)));
       case 'arrow':
       case 'parquet': {
         const [first = '', ...others] = columns;

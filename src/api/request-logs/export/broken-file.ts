@@ -10,15 +10,19 @@ export interface BrokenFile {
 
 /** Size of the end of the file that is read: rows are shorter. */
 const TAIL_BYTES = 64 * 1024 * 1024;
+const CSV = 'timestamp,request_uuid';
 /** The beginning of every file, whichever fields it has. */
-const BEGINNINGS = { ndjson: '{"timestamp":"', csv: 'timestamp,request_uuid' } as const;
+const BEGINNINGS = { ndjson: '{"timestamp":"', csv: CSV, csv_spreadsheet: CSV } as const;
 const KEY = /^\{?"?(?:timestamp":")?(\d{4}-[^"]+)",(?:"request_uuid":)?"([0-9a-f-]{36})"/;
 
 /**
  * Finds the last whole row of an export as NDJSON or CSV; undefined if the file is not an export. For CSV it
  * is the last row but one, because a line end may be inside a text.
  */
-export async function findBreak(file: FileHandle, format: 'ndjson' | 'csv'): Promise<BrokenFile | undefined> {
+export async function findBreak(
+  file: FileHandle,
+  format: keyof typeof BEGINNINGS,
+): Promise<BrokenFile | undefined> {
   const { size } = await file.stat();
   const head = Buffer.alloc(Math.min(size, BEGINNINGS[format].length));
   await file.read(head, 0, head.length, 0);

@@ -1606,7 +1606,7 @@ export interface operations {
                      * @example ndjson
                      * @enum {string|null}
                      */
-                    format?: "ndjson" | "arrow" | "csv" | "parquet" | null;
+                    format?: "ndjson" | "arrow" | "csv" | "parquet" | "csv_spreadsheet" | null;
                     /**
                      * @description Start of the window, inclusive (ISO 8601; UTC without an offset)
                      * @example 2026-11-19T00:00:00Z
@@ -1910,7 +1910,7 @@ export interface operations {
                      * @example ndjson
                      * @enum {string|null}
                      */
-                    format?: "ndjson" | "arrow" | "csv" | "parquet" | null;
+                    format?: "ndjson" | "arrow" | "csv" | "parquet" | "csv_spreadsheet" | null;
                     /**
                      * @description Start of the window (ISO 8601; in `timezone` without an offset), rounded down to its period
                      * @example 2026-11-01T00:00:00Z
@@ -2036,7 +2036,7 @@ export interface operations {
                      * @example ndjson
                      * @enum {string|null}
                      */
-                    format?: "ndjson" | "arrow" | "csv" | "parquet" | null;
+                    format?: "ndjson" | "arrow" | "csv" | "parquet" | "csv_spreadsheet" | null;
                     /**
                      * @description Start of the window, inclusive, for the start of spans (ISO 8601; UTC without an offset). Optional if a filter on `trace_id` has the operator `eq` or `in`.
                      * @example 2026-11-19T00:00:00Z

@@ -12,7 +12,7 @@ import { LenientReader, isAbsent, textDecoder } from '../../../records/decoding/
 import { parseLogTime } from './log-times.js';
 import { traceIdDecoder } from '../../../records/decoding/ndjson.capture.js';
 import { type LineResult, type ParseOptions, type ParsedRequest, toFullUrl } from './parsed-request.js';
-import { inferPathPattern, normalizeRoutePattern } from '../../decoding/path-pattern.js';
+import { addSlash, inferPathPattern, normalizeRoutePattern } from '../../decoding/path-pattern.js';
 import {
   methodDecoder,
   readConsumer,
@@ -26,7 +26,6 @@ import { MAX_URL, isLongerThan, normalizeMethod, sanitize } from '../../../recor
 /** A host, with or without a port. `_` is nginx's name for a server without a name. */
 const HOST = /^(?![_-]$)([\w.-]{1,255}|\[[\da-fA-F:.]{1,255}\])(?::(\d{1,5}))?$/;
 const DEFAULT_PORT = /^(?:(http:\/\/[^/?#]*):80|(https:\/\/[^/?#]*):443)(?=[/?#]|$)/i;
-const ABSOLUTE = /^[a-z][a-z\d+.-]*:\/\//i;
 /** `off` in nginx, and the name that sidecars of Istio use for each other. */
 const NOT_TLS = /^(?:off$|outbound_)/;
 const PROTOCOL = /^HTTP\/\d(?:\.\d)?$/;
@@ -220,13 +219,9 @@ function joinTarget({ path, query }: LogValues): unknown {
   return `${path}?${String(query).replace(/^\?/, '')}`;
 }
 
-/**
- * A URL without the default port of its scheme; or a path with a leading slash, whatever the client sent: a
- * stranger must not decide how a cell of a spreadsheet begins.
- */
+/** A URL without the default port of its scheme, or a path. CONNECT has a host and a port. */
 function normalizeTarget(target: string, method: string): string {
-  if (ABSOLUTE.test(target)) return target.replace(DEFAULT_PORT, '$1$2');
-  return target === '*' || method === 'CONNECT' ? target : `/${target}`;
+  return method === 'CONNECT' ? target : addSlash(target).replace(DEFAULT_PORT, '$1$2');
 }
 
 /** A number that may be written as text; undefined if there is no value; any other value unchanged. */
