@@ -1,6 +1,6 @@
 /**
- * Public formats of rows that are not pages of JSON, each with its media type, of which the first format is the one. The first of
- * all is the default.
+ * Public formats of rows that are not pages of JSON, each with its media type. `Accept` means the first format
+ * of a type. The first of all is the default.
  */
 export const MEDIA_TYPES = {
   ndjson: 'application/x-ndjson',

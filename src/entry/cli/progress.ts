@@ -3,7 +3,7 @@ import { printMessage } from './output.js';
 
 const LINE_EVERY_MS = 5_000;
 const SAMPLE_EVERY_MS = 250;
-/** The time left is estimated from the last 20 seconds: what is read comes in bursts, between which a batch is written. */
+/** The time left is estimated from the last 20 seconds: between two bursts of reading a batch is written. */
 const SAMPLES = 80;
 
 /**

@@ -34,7 +34,10 @@ export function extractPathname(url: string): string {
   return path === '*' || path.startsWith('/') ? path : `/${path}`;
 }
 
-/** A target with its slash, whatever a client sent: what begins a cell of a spreadsheet must not be up to a stranger. */
+/**
+ * A target with its slash, whatever a client sent: what begins a cell of a spreadsheet must not be up to a
+ * stranger.
+ */
 export function addSlash(target: string): string {
   return target.startsWith('/') || target === '*' || AUTHORITY.test(target) ? target : `/${target}`;
 }

@@ -3,7 +3,7 @@ const APOSTROPHE = Buffer.from("'");
 /** With one of these a text begins that a spreadsheet runs as a formula (OWASP, CSV injection). */
 const FORMULA_STARTS: ReadonlySet<number | undefined> = new Set(Buffer.from('=+-@\t\r\n'));
 
-/** Lines of CSV whose texts are all in quotes, with an apostrophe before those that a spreadsheet would run. */
+/** CSV whose texts are all in quotes, with an apostrophe before those that a spreadsheet would run. */
 export function guardFormulas(csv: Buffer): Buffer {
   const parts: Buffer[] = [];
   let copied = 0;
