@@ -1,5 +1,5 @@
 /**
- * Public formats of rows that are not pages of JSON, each with its media type. `Accept` means the first format
+ * Public formats of rows that are not pages of JSON, each with its media type. `Accept` means the first one
  * of a type. The first of all is the default.
  */
 export const MEDIA_TYPES = {
