@@ -213,11 +213,11 @@ export class BatchLog {
   }
 
   /**
-   * Applies those batches with some of the requests that this process could not finish. Until then the store
-   * does not have all of their requests, so call it before they are looked up.
+   * Completes this process's unfinished batches that contain any of `requests`. Call it before looking the
+   * requests up.
    *
-   * @returns by request, the batch that is still not applied: the engine rejects it, or it may still reach
-   *   the log. The request must not be written in another one
+   * @returns for each such request, the batch that is still not applied: the engine rejects it, or it may
+   *   still reach the log. The request must not be written in another batch
    */
   async finish(requests: readonly string[]): Promise<Map<string, UnfinishedBatch>> {
     const open = new Map<string, UnfinishedBatch>();

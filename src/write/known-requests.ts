@@ -2,9 +2,9 @@ import type { ClickHouse } from '../store/client/clickhouse.client.js';
 import { chunkForLookup } from '../shared/chunk.js';
 import { findRequestUuid } from '../records/server-span.js';
 
-/** A span as the store finds it. */
+/** A span, identified by its columns in the store. */
 export interface SpanKey {
-  /** 32 lower-case hex digits, and 16 of them. */
+  /** 32 lower-case hex digits, and 16 lower-case hex digits. */
   trace_id: string;
   span_id: string;
   /** Nanoseconds since the Unix epoch, as decimal digits. */
@@ -15,23 +15,23 @@ export interface SpanKey {
 export interface RequestKey {
   app_id: number;
   request_uuid: string;
-  /** The span of a request that is not logged: nothing else of it is in the store by itself. */
+  /** The span of a request that is not logged: no other row of the request is in the store. */
   unlogged_span?: SpanKey | null;
 }
 
-/** Logged requests of all paths, and imported requests, logged or not. */
+/** Logged requests of all sources, and imported requests, logged or not. */
 const KNOWN = `
 WITH {app_ids:Array(UInt32)} AS apps, {request_uuids:Array(UUID)} AS uuids
 SELECT app_id, request_uuid FROM request_details_v1 WHERE app_id IN apps AND request_uuid IN uuids
 UNION ALL
 SELECT app_id, request_uuid FROM import_ledger_v1 WHERE app_id IN apps AND request_uuid IN uuids`;
-/** By the start of the table's sort key; the names of columns are aliases too. */
+/** The conditions use the start of the table's sort key; names of columns are aliases too. */
 const KNOWN_SPANS = `
 SELECT s.app_id AS app_id, lower(hex(s.trace_id)) AS trace_id, lower(hex(s.span_id)) AS span_id FROM spans_v1 AS s
 WHERE s.app_id IN {app_ids:Array(UInt32)} AND s.start_time_ns IN {starts:Array(Int64)}
   AND lower(hex(s.span_id)) IN {span_ids:Array(String)}`;
 
-/** Looks up which requests the store has. Every ingestion path uses it before it writes requests. */
+/** Looks up which requests are in the store. Every way of ingestion uses it before it writes requests. */
 export class KnownRequests {
   constructor(private readonly store: ClickHouse) {}
 

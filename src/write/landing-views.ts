@@ -4,12 +4,12 @@ import { findMissing } from '../store/health/damage.js';
 import { listViews, readMigrations } from '../store/migrations/migrate.js';
 import { CachedLookup } from '../shared/cached-lookup.js';
 
-/** One short query in this time. */
+/** The check is one short query in this time. */
 const REMEMBERED_MS = 5_000;
 
 /**
- * The views that fill the stored tables from the landing tables. If one is missing, the engine takes the rows
- * without an error, and they are not in its table: so nothing is written until it is back.
+ * The views that fill the stored tables from the landing tables. If a view is missing, the engine accepts
+ * rows without an error, but its table does not get them. So nothing is written until it exists again.
  */
 export class LandingViews {
   private readonly missing = new CachedLookup<string[]>(REMEMBERED_MS);
@@ -17,7 +17,7 @@ export class LandingViews {
 
   constructor(private readonly store: ClickHouse) {}
 
-  /** @throws StoredDataDamaged if one is missing */
+  /** @throws StoredDataDamaged if a view is missing */
   async requireAll(): Promise<void> {
     const [missing] = await this.missing.find('views', async () => {
       this.expected ??= listViews(await readMigrations());

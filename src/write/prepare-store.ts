@@ -11,7 +11,7 @@ import type { Telemetry } from '../telemetry/telemetry.js';
 interface PreparedStore {
   /** The store was just created and is empty. */
   isNew: boolean;
-  /** One line for each batch that cannot be applied, and one if commands cannot reach the store. */
+  /** One line for each batch that cannot be applied, and a line if commands cannot reach the store. */
   problems: string[];
 }
 
@@ -51,7 +51,7 @@ export async function openServerStore(config: Config, telemetry: Telemetry): Pro
   }
 }
 
-/** Without a socket the server works too; commands then need it stopped. */
+/** Without a socket the server works too, but commands then need it stopped. */
 async function listen(dataDir: string, store: ClickHouse, coordinator: LocalCoordinator) {
   const explain = (reason: string) => [
     `commands cannot reach the data directory while this server runs: ${reason}`,
@@ -66,8 +66,8 @@ async function listen(dataDir: string, store: ClickHouse, coordinator: LocalCoor
 
 /**
  * Migrates the embedded store and replays unapplied batches of its batch log. Only this process has the store
- * open, so no batch is in flight. On a server, `migrate` does the first, and collectors and imports do the
- * second. An unreadable log does not prevent the start.
+ * open, so no batch is in flight. With a server, `migrate` migrates, and collectors and imports replay. An
+ * unreadable log does not prevent the start.
  */
 export async function prepareStore(store: ClickHouse): Promise<PreparedStore> {
   if (store.kind !== 'embedded') return { isNew: false, problems: [] };

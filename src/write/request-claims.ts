@@ -5,19 +5,19 @@ import { withResolvers } from '../shared/async/with-resolvers.js';
 import type { WriterCoordinator } from '../coordination/writer-coordinator.js';
 import { type Hold, runWithLease } from '../coordination/lease.js';
 
-/** How long claims outlive a process that died: longer than the store needs to finish its last insert. */
+/** How long claims outlive a dead process: longer than the store needs to finish its last insert. */
 const CLAIM_MS = 60_000;
 const RENEW_MS = 20_000;
 const RETRY_MS = 500;
 
 /**
- * Claims on requests: if several writers have the same request, one at a time checks whether the store has it
- * and writes it. A process has one for all its writers; it coordinates with other processes through the
- * coordinator.
+ * Claims on requests: if several writers have the same request, one after the other checks whether the store
+ * has it and writes it. A process has one instance for all its writers; the coordinator connects it with
+ * other processes.
  */
 export class RequestClaims {
   private readonly owner = randomUUID();
-  /** By request, a promise that resolves when its claim ends. */
+  /** For each claimed request, a promise that resolves when its claim ends. */
   private readonly claimed = new Map<string, Promise<void>>();
 
   constructor(private readonly coordinator: WriterCoordinator) {}
@@ -32,8 +32,8 @@ export class RequestClaims {
    */
   async run<T>(keys: readonly string[], waitMs: number, work: (hold: Hold) => Promise<T>): Promise<T> {
     if (keys.length === 0) return work(() => Promise.resolve());
-    // Without holding a claim, so that two writers cannot deadlock. There must be no await between the last
-    // check and the claim.
+    // Waits without holding a claim, so that two writers cannot deadlock. There must be no await between the
+    // last check and the claim.
     for (let others = this.claimsOn(keys); others.length > 0; others = this.claimsOn(keys))
       await Promise.all(others);
     const { promise, resolve } = withResolvers();
@@ -66,7 +66,7 @@ export class RequestClaims {
     return runWithLease(lease, work);
   }
 
-  /** @returns when they were acquired */
+  /** @returns the time at which they were acquired */
   private async lockAll(locks: readonly string[], waitMs: number): Promise<number> {
     const deadline = Date.now() + waitMs;
     for (;;) {

@@ -19,11 +19,11 @@ const WAIT_FOR_CLAIMS_MS = 75_000;
 /** Called once the rows of a batch are encoded, with its commit. */
 type RunCommit = (commit: () => Promise<void>) => Promise<void>;
 
-/** Writes complete requests into the landing table, each once, also if it is passed repeatedly. */
+/** Writes complete requests into the landing table, each once, even if it is passed repeatedly. */
 export class RequestsWriter {
   private readonly known: KnownRequests;
 
-  /** @param log its owner marks applied batches, now and then */
+  /** @param log its owner marks applied batches from time to time */
   constructor(
     private readonly store: ClickHouse,
     private readonly names: NameRegistry,
@@ -35,7 +35,7 @@ export class RequestsWriter {
   }
 
   /**
-   * The only writer of its process.
+   * The single writer of its process.
    *
    * @param coordinator shared with the other writers of the store; left out if there are none
    * @param limits on names for apps without their own limits
@@ -58,11 +58,12 @@ export class RequestsWriter {
   }
 
   /**
-   * Writes those of the requests that the store does not have and resolves to them, with their IDs, once they
-   * are acknowledged. They are appended to the batch log before they are inserted, so that after a crash no
+   * Writes the requests that are not in the store and resolves to them, with their IDs, once they are
+   * acknowledged. They are appended to the batch log before they are inserted, so that after a crash no
    * request is lost or duplicated, even if they are passed again in other batches.
    *
-   * @param inTurn runs the commit, which appends and inserts the rows, perhaps after those of other batches
+   * @param inTurn runs the commit, which appends and inserts the rows, possibly after the rows of other
+   * batches
    */
   async write(
     appId: number,
@@ -84,7 +85,7 @@ export class RequestsWriter {
   }
 
   /**
-   * Adds counts to the traffic, not to the logs; resolves once they are acknowledged.
+   * Adds counts to the traffic, but not to the logs; resolves once they are acknowledged.
    *
    * @param token deduplication token, lower-case hex: a repeated call with it changes nothing
    */
@@ -129,8 +130,8 @@ export class RequestsWriter {
     );
     const spans = await listSpans(appId, resolved);
     const batch = {
-      // Derived from its requests, so that two processes without Redis that import the same file write the
-      // same batches.
+      // Derived from its requests, so that two processes without Redis write the same batches if they import
+      // the same file.
       id: hashUuid([appId, ...records.map(({ request_uuid }) => request_uuid)].join()),
       createdAt: formatBatchTime(),
       messages: [],
@@ -158,8 +159,8 @@ async function listSpans(app_id: number, requests: readonly WithIds<RequestRecor
 }
 
 /**
- * Whether the route may not exist: the path was inferred from a URL that the application responded to with
- * 404 or 405.
+ * Whether the route may not exist: the path was inferred from a URL, and the application responded with 404
+ * or 405.
  */
 function isProbe({ is_path_inferred, status_code }: RequestRecord): boolean {
   return is_path_inferred && (status_code === 404 || status_code === 405);

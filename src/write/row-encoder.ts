@@ -12,7 +12,7 @@ const CHARACTERS_IN_TEXT = 1024 * 1024;
 /** An INSERT of 16 million characters peaks at some 150 MB; larger blocks are not faster. */
 const CHARACTERS_IN_PIECE = 8 * 1024 * 1024;
 
-/** A row by the names of its columns, of which there are more. */
+/** A row with `app_id` and further columns by name. */
 interface Row {
   app_id: number;
 }
@@ -47,7 +47,7 @@ export function* encodePieces<T>(
   if (texts.length > 0) yield { table, rows: texts.join() };
 }
 
-/** About how many characters a request's row has: captured JSON is escaped in it. */
+/** Estimated characters of a request's row: captured JSON is escaped in it. */
 export function weighRequest({ captured_json, url }: RequestRecord): number {
   return 2 * captured_json.length + 2 * url.length + 600;
 }
@@ -94,7 +94,7 @@ export function toRequestRow(appId: number, record: RequestRecord, ids: RequestI
   });
 }
 
-/** About how many characters a row of counts has. */
+/** Estimated characters of a row of counts. */
 export function weighCount({ bins }: { bins: readonly unknown[] }): number {
   return 24 * bins.length + 300;
 }

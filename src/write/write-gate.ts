@@ -4,23 +4,23 @@ import { DiskFull, StoreUnavailable, isOutcomeUnknown } from '../store/client/cl
 import type { WriterCoordinator } from '../coordination/writer-coordinator.js';
 import { type Hold, runWithLease } from '../coordination/lease.js';
 
-/** How long a write outlives a process that died: longer than the store needs to finish its last insert. */
+/** How long a write outlives a dead process: longer than the store needs to finish its last insert. */
 const WRITE_MS = 60_000;
 const RENEW_WRITE_MS = 20_000;
-/** A pause is short; one of a process that died ends after this. */
+/** A pause is short; the pause of a dead process ends after this. */
 const PAUSE_MS = 15_000;
 const RENEW_PAUSE_MS = 5_000;
 const RETRY_MS = 20;
 /** Longer than a pause that is not renewed. */
 const WAIT_FOR_RESUME_MS = 20_000;
-/** Writers must not wait long for one that hangs: the pause is ended and tried again. */
+/** Writers must not wait long for a write that hangs, so the pause is ended and tried again. */
 const WAIT_FOR_WRITES_MS = 10_000;
-/** Longer than the writes of a process that died. */
+/** Longer than the writes of a dead process. */
 const PAUSE_WITHIN_MS = 120_000;
 
 /**
- * Batches are written to several tables. The gate lets them run side by side, and lets a backup wait for a
- * moment at which each batch is in all of its tables or in none.
+ * Each batch is written to several tables. The gate lets batches run concurrently, and lets a backup wait for
+ * a moment at which each batch is in all of its tables or in none.
  */
 export class WriteGate {
   constructor(private readonly coordinator: WriterCoordinator) {}
@@ -49,7 +49,7 @@ export class WriteGate {
    * Runs the work while nothing is written.
    *
    * @throws StoreUnavailable if writes or another pause do not end, the coordinator is unavailable, or the
-   *   pause was lost while the work ran, because the coordinator forgot it or this process stood still
+   *   pause was lost while the work ran, because the coordinator forgot it or this process was suspended
    */
   async pause<T>(work: () => Promise<T>): Promise<T> {
     const owner = randomUUID();
@@ -95,8 +95,8 @@ export class WriteGate {
 }
 
 /**
- * On a full disk the engine has responded and writes no more. A backup would wait for this write, and for
- * each one that is tried again.
+ * With a full disk the engine has already responded and writes no more. Otherwise a backup would wait for
+ * this write, and for each retry.
  */
 function mayStillWrite(error: unknown): boolean {
   return isOutcomeUnknown(error) && !(error instanceof DiskFull);

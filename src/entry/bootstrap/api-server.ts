@@ -25,7 +25,7 @@ export interface RunningServer {
 /**
  * Builds the application and listens on the configured address.
  *
- * @param hasCollector whether the process runs the collector as well, as the dashboard then says
+ * @param hasCollector whether the process also runs the collector, which the dashboard shows
  * @throws ConfigError, DataDirectoryInUse, errors of opening the store, and errors of `listen`
  */
 export async function startServer(
@@ -64,19 +64,15 @@ export async function startServer(
   };
 }
 
-/**
- * Logs what the configuration leaves open by mistake: access of others to the data, and variables without
- * effect.
- */
+/** Logs likely mistakes of the configuration: access of others to the data, and variables without effect. */
 export function warnOfConfiguration(config: Config, logger: Logger): void {
   warnOfSharedDirectory(config, logger);
   for (const warning of config.warnings) logger.warn(warning);
 }
 
 /**
- * Without any key, nobody can read. On a terminal the first start makes what a first application needs;
- * elsewhere the log says how. Not awaited: the store may be slow, or not reachable yet, which the log says
- * elsewhere.
+ * Without any key, nobody can read. On a terminal the first start creates a first application; elsewhere the
+ * log says how to create one. Not awaited: the store may be slow or unreachable, which is logged elsewhere.
  */
 async function prepareFirstUse(app: NestExpressApplication, config: Config, logger: Logger): Promise<void> {
   try {
@@ -97,7 +93,7 @@ async function prepareFirstUse(app: NestExpressApplication, config: Config, logg
   printForPeople(cure);
 }
 
-/** On a terminal: the log has the same, as JSON. */
+/** Prints on a terminal alone: the log has the same text, as JSON. */
 function printForPeople(line: string): void {
   if (process.stderr.isTTY) process.stderr.write(`${line}\n`);
 }

@@ -9,8 +9,8 @@ import type { Drain } from './drain.js';
 import { setUpHttp } from './http-setup.js';
 
 /**
- * Routes outside `PUBLIC_PATH`: orchestrators probe the process and not what a proxy shows, and the catch-all
- * route (its path, escaped) responds to all other addresses.
+ * Routes outside `PUBLIC_PATH`: orchestrators probe the process directly instead of through a proxy, and the
+ * catch-all route (its path, escaped) responds to all other addresses.
  */
 const AT_ROOT = ['health/{*path}', '\\{\\*path\\}'];
 

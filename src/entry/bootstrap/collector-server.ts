@@ -26,7 +26,7 @@ const RECOVER_EVERY_MS = 15_000;
 const MAX_SETTLE_INTERVAL_MS = 5_000;
 const MIN_SETTLE_INTERVAL_MS = 500;
 
-/** What the collector shares with a server that has the store open already. */
+/** The parts that the collector shares with a server that already has the store open. */
 interface SharedParts {
   monitor?: StoreMonitor;
   coordinator?: LocalCoordinator;
@@ -45,7 +45,7 @@ export async function startCollectorOn(
   shared = Telemetry.none,
   { monitor: sharedMonitor, coordinator: localCoordinator }: SharedParts = {},
 ): Promise<RunningServer> {
-  // Each export of spans would make spans, without end.
+  // Each export of spans would produce spans, endlessly.
   const sendsToItself = shared.tracing !== null && config.tracing?.localPort === port;
   if (sendsToItself)
     logger.warn('the collector is not traced: OTEL_EXPORTER_OTLP_ENDPOINT is its own address');
@@ -55,7 +55,7 @@ export async function startCollectorOn(
   const coordinator = local ?? RedisCoordinator.create(config) ?? new LocalCoordinator();
   const monitor = sharedMonitor ?? new StoreMonitor(store, telemetry.metrics);
   const module = CollectorModule.on({ config, store, monitor, coordinator, telemetry });
-  // `limitReceiveTime` is the limit here.
+  // `limitReceiveTime` sets the limit here.
   const app = await createApp(module, logger, new HttpAdapter(0));
   const drain = setUpHttp(app, config, logger);
   app.use(limitReceiveTime(app.getHttpServer()), refusePipelined);
@@ -84,7 +84,7 @@ export async function startCollectorOn(
   return { app, drain: drain.begin, stop };
 }
 
-/** Runs the collector alone, as a process beside the read API with the same ClickHouse server. */
+/** Runs the collector alone, in a process next to the read API with the same ClickHouse server. */
 export async function startCollector(): Promise<RunningServer> {
   const config = new Config();
   await requireFreePort('COLLECTOR_PORT', config.collector.port, config.host);
@@ -112,7 +112,7 @@ export async function startCollector(): Promise<RunningServer> {
  */
 export async function startAll(logs: LogDestination = 'stdout'): Promise<RunningServer> {
   const config = new Config();
-  // Elsewhere they may be equal: processes of their own may have addresses of their own.
+  // With separate processes the ports may be equal, because the processes may have different addresses.
   if (config.port === config.collector.port)
     throw new ConfigError('Invalid configuration. COLLECTOR_PORT: must be another port than PORT');
   await requireFreePort('COLLECTOR_PORT', config.collector.port, config.host);

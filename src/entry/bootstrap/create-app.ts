@@ -6,7 +6,8 @@ import { PinoLogger } from '../../telemetry/logger.js';
 import { HttpAdapter } from '../../platform/http/http.adapter.js';
 
 /**
- * Creates an application without setup: on our HTTP server, without body parsing, logging through `logger`.
+ * Creates an application without setup: on the service's HTTP server, without body parsing, logging through
+ * `logger`.
  */
 export async function createApp(
   module: object,

@@ -9,13 +9,13 @@ import type { Config } from '../../config/config.js';
 import { notFound } from '../../platform/http/api-error.js';
 import { securePage } from '../../platform/http/secure-page.js';
 
-/** Where `npm run build` writes the page (src/entry/dashboard). */
+/** The output directory of `npm run build` for the page (src/entry/dashboard). */
 const DIRECTORY = fileURLToPath(new URL('../../../dist/dashboard', import.meta.url));
 const INDEX = join(DIRECTORY, 'index.html');
 const YEAR_MS = 365 * 86_400_000;
 
 /**
- * Scripts, styles and connections are of this server alone; nothing is inline, and no text becomes markup.
+ * Scripts, styles and connections only come from this server; nothing is inline, and no text becomes markup.
  */
 const CONTENT_SECURITY = {
   defaultSrc: ["'self'"],
@@ -28,9 +28,9 @@ const CONTENT_SECURITY = {
 };
 
 /**
- * Serves the dashboard at `/` and its files below `/assets`, all below `PUBLIC_PATH`, without a key and apart
- * from the rate limit. File names contain a hash of the content, so browsers keep files for ever and ask for
- * the page each time.
+ * Serves the dashboard at `/` and its files below `/assets`, all below `PUBLIC_PATH`, without a key and
+ * without the rate limit. File names contain a hash of the content, so browsers keep the files for ever and
+ * request the page each time.
  */
 export function serveDashboard(
   app: NestExpressApplication,
@@ -44,8 +44,8 @@ export function serveDashboard(
   }
   const secure = securePage(CONTENT_SECURITY);
   const server = app.getHttpAdapter().getInstance() as Application;
-  // The page names its files and the API relative to itself, so its address needs the slash. A reference that
-  // is relative too is right behind a proxy that removes more of the path.
+  // The page names its files and the API relative to itself, so its address needs the slash. The redirect is
+  // relative too, so that it is right behind a proxy that removes a part of the path.
   if (publicPath !== '')
     server.get(publicPath, ({ url }: Request, response: Response) => {
       response.redirect(`./${basename(publicPath)}/${url.slice(publicPath.length)}`);
@@ -72,7 +72,7 @@ export function serveDashboard(
         acceptRanges: false,
       };
       response.sendFile(String(request.params.file), options, (error?: Error) => {
-        // An error after the headers is a client that left.
+        // After the headers, the only error is that the client disconnected.
         if (error && !response.headersSent) next(notFound());
       });
     },

@@ -2,11 +2,11 @@ import { existsSync, readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import { ConfigError, presetVariable } from '../../config/config.js';
 
-/** Variables of the working directory. */
+/** In the working directory. */
 export const ENV_FILE = '.env';
 
 /**
- * Variables from a `.env` file in the working directory; those of the environment win.
+ * Loads variables from a `.env` file in the working directory; variables of the environment take precedence.
  *
  * @throws ConfigError if it cannot be read
  */

@@ -7,7 +7,10 @@ import type { Config } from '../../config/config.js';
 import { formatBaseUrl } from '../../platform/http/listen.js';
 import { ENV_FILE } from './env-file.js';
 
-/** What a first application needs. Key and token are shown once: the store has only their hashes. */
+/**
+ * The objects that a first application needs. Key and token are shown once, because the store only has their
+ * hashes.
+ */
 export interface FirstApp {
   team: { id: number; name: string };
   app: { id: number; name: string; client_id: string };
@@ -18,7 +21,7 @@ export interface FirstApp {
 /**
  * Creates a team, an app, an API key and a write token.
  *
- * @throws AdminError if the store has a team already
+ * @throws AdminError if the store already has a team
  */
 export async function createFirstApp(
   admin: Admin,
@@ -38,7 +41,7 @@ export async function createFirstApp(
   return { team, app, key, writeToken: token };
 }
 
-/** Where something was created, for people: people with two stores take the one for the other. */
+/** Says for people in which store something was created, because people with two stores confuse them. */
 export async function describePlace(admin: Admin, config: Config, teamId: number, appId?: number) {
   const team = await admin.teams.require(teamId);
   const app =
@@ -46,7 +49,7 @@ export async function describePlace(admin: Admin, config: Config, teamId: number
   return `${app}team ${teamId} ${JSON.stringify(team.name)}, ${describeStore(config)}`;
 }
 
-/** Where the data is, for people. */
+/** Says for people where the data is. */
 function describeStore({ clickhouse, dataDir }: Config): string {
   return clickhouse.url === undefined
     ? `the store in ${dataDir}`
@@ -54,9 +57,9 @@ function describeStore({ clickhouse, dataDir }: Config): string {
 }
 
 /**
- * Names the store in `.env`, so that commands of every shell in this directory use the same one.
+ * Names the store in `.env`, so that commands of every shell in this directory use the same store.
  *
- * @returns what it did, for people; undefined if the file names a store already, or the store is a server
+ * @returns a sentence for people; undefined if the file already names a store, or the store is a server
  */
 export function writeEnvFile({ clickhouse, dataDir }: Config): string | undefined {
   const present = existsSync(ENV_FILE) ? readFileSync(ENV_FILE, 'utf8') : '';
@@ -83,7 +86,7 @@ export function otelVariables(config: Config, writeToken: string): string[] {
   ];
 }
 
-/** What to open and what to paste to see a first request. */
+/** What to open and paste to see a first request. */
 export function describeFirstSteps(config: Config, { team, app, key, writeToken }: FirstApp): string {
   const { api, collector } = getAddresses(config);
   return [
@@ -91,7 +94,7 @@ export function describeFirstSteps(config: Config, { team, app, key, writeToken 
     `Created in ${describeStore(config)}: team ${team.id} ${JSON.stringify(team.name)}, app ${app.id} ${JSON.stringify(app.name)}.`,
     'The key and the token below are shown this once.',
     '',
-    // In the fragment, which browsers do not send.
+    // In the fragment, because browsers do not send it.
     ...(config.dashboard ? [`  Dashboard    ${api}/#key=${key}`] : []),
     `  API key      ${key}`,
     `  Write token  ${writeToken}`,

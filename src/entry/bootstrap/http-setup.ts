@@ -17,9 +17,7 @@ import { Drain } from './drain.js';
 
 const DROPS_LOGGED_EVERY_MS = 10_000;
 
-/**
- * Warns once, at the first request through a proxy, that the counted and logged addresses are the proxy's.
- */
+/** Warns at the first request through a proxy, once, that all clients count as the proxy's address. */
 function warnOnForwarding(logger: Logger) {
   let hasWarned = false;
   return (request: IncomingMessage, _response: unknown, next: () => void) => {
@@ -36,7 +34,7 @@ function warnOnForwarding(logger: Logger) {
 }
 
 /**
- * Counts and logs connections that are closed because the port is at its limit; at most one line in ten
+ * Counts and logs connections that are closed because the port is at its limit; logs at most one line in ten
  * seconds.
  */
 function reportDroppedConnections(server: Server, logger: Logger, { metrics }: Telemetry) {
@@ -56,9 +54,9 @@ function reportDroppedConnections(server: Server, logger: Logger, { metrics }: T
 }
 
 /**
- * Compresses responses of 1 KB and more with Brotli or gzip if the client accepts it (`Accept-Encoding`), but
- * for Arrow and Parquet, which are compressed already, and what `startZstd` compresses. The package's list of
- * types does not know NDJSON.
+ * Compresses responses of 1 KB and more with Brotli or gzip if the client accepts it (`Accept-Encoding`).
+ * Arrow and Parquet are already compressed, and `startZstd` compresses further responses. The package's list
+ * of types lacks NDJSON.
  */
 const compress = compression({
   threshold: COMPRESSED_FROM_BYTES,
@@ -66,10 +64,7 @@ const compress = compression({
     response.getHeader('Content-Type') === MEDIA_TYPES.ndjson || compression.filter(request, response),
 });
 
-/**
- * The package leaves a response to HEAD as it is, which would then have the length of another body than that
- * of GET.
- */
+/** The package does not compress a response to HEAD, so its length would differ from the body of GET. */
 function asGet(request: Request): Request {
   return request.method === 'HEAD'
     ? (Object.create(request, { method: { value: 'GET' } }) as Request)
@@ -90,7 +85,7 @@ function compressIfAccepted(request: Request, response: Response, next: NextFunc
 }
 
 /**
- * HTTP setup of all our applications: request IDs, one log line per request, one format of errors.
+ * HTTP setup of all applications of the service: request IDs, one log line per request, one format of errors.
  *
  * @param publicPath the path before the application's `/v1`
  */
@@ -102,7 +97,8 @@ export function setUpHttp(
 ): Drain {
   const drain = new Drain();
   app.set('trust proxy', config.trustProxy);
-  // Most bodies change with each new request: their hash would never match. `JsonResponse` sets the others.
+  // Most bodies change with each new request, so their hash would never match. `JsonResponse` sets the other
+  // tags.
   app.set('etag', false);
   // The input decorator reads values from the URL; the framework's parser would guess types.
   app.set('query parser', false);

@@ -16,5 +16,5 @@ export function refusePipelined(request: Request, response: Response, next: Next
   next(new ApiError(503, 'One message at a time on a connection', { 'Retry-After': '1' }));
 }
 
-/** By connection, the response to the last message that was not rejected. */
+/** The response to the last message that was not rejected, by connection. */
 const last = new WeakMap<Request['socket'], Response>();

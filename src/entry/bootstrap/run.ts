@@ -5,7 +5,7 @@ import type { LogDestination } from '../../telemetry/logger.js';
 import type { RunningServer } from './api-server.js';
 import { loadEnvFile } from './env-file.js';
 
-/** `EX_CONFIG` of sysexits.h: invalid configuration, a restart will not help. */
+/** `EX_CONFIG` of sysexits.h: the configuration is invalid, and a restart will not help. */
 const EXIT_CONFIG = 78;
 /** Longest stop, after `SHUTDOWN_DELAY_MS`: orchestrators kill after ten seconds or more. */
 const STOP_WITHIN_MS = 9_500;
@@ -23,9 +23,9 @@ export function formatStartupError(error: unknown): { line: string; exitCode: nu
 }
 
 /**
- * Serves until SIGTERM or SIGINT; then it is no longer ready, and after `SHUTDOWN_DELAY_MS` requests in
- * flight finish, the store is closed and the process exits with 0. A signal during the start stops the server
- * as soon as it has started. After 9.5 more seconds the process is killed with SIGKILL.
+ * Serves until SIGTERM or SIGINT. Then it is no longer ready; after `SHUTDOWN_DELAY_MS` requests in flight
+ * finish, the store is closed and the process exits with 0. A signal during the start stops the server as
+ * soon as it has started. After 9.5 more seconds the process is killed with SIGKILL.
  */
 export async function runServer(logs?: LogDestination): Promise<RunningServer | undefined> {
   return run(async ({ collector }) =>
@@ -35,7 +35,7 @@ export async function runServer(logs?: LogDestination): Promise<RunningServer | 
   );
 }
 
-/** The same for the collector alone. */
+/** Runs the collector alone; see `runServer`. */
 export async function runCollector(): Promise<RunningServer | undefined> {
   return run(async () => (await import('./collector-server.js')).startCollector());
 }
@@ -44,7 +44,7 @@ async function run(start: (config: Config) => Promise<RunningServer>): Promise<R
   try {
     loadEnvFile();
     const config = new Config();
-    // Before the start, so that a signal during the start also closes everything.
+    // Listens before the start, so that a signal during the start also closes everything.
     const stopRequest = awaitStopSignal();
     stopRequest.addEventListener('abort', () => {
       killAfter(config.shutdownDelayMs + STOP_WITHIN_MS);

@@ -3,17 +3,17 @@ import { parseEnv } from 'node:util';
 
 /** The highest default of `EMBEDDED_SESSIONS`. */
 const SESSIONS = 8;
-/** A session of a read, and one of a statement that a command sends. */
+/** Threads per session: one for a read, and one for a statement of a command. */
 const EACH = 2;
-/** Inserts, gunzip, files and names of hosts. */
+/** Threads for inserts, gunzip, files and names of hosts. */
 const OTHERS = 8;
 
 /**
- * Sets the size of libuv's pool of threads, which is four, before it is first used: each statement of the
- * embedded engine has one of them while it runs, and others would wait where neither the query limiter nor a
+ * Sets the size of libuv's thread pool, four by default, before its first use. Each running statement of the
+ * embedded engine takes a thread. Further statements would wait where neither the query limiter nor a
  * deadline reaches them.
  *
- * Node.js 20 uses the pool to load ES modules, so the programs begin as CommonJS, and this is before the
+ * Node.js 20 uses the pool to load ES modules. So the programs begin as CommonJS, and this runs before the
  * configuration is read.
  */
 export function sizeThreadPool(): void {
@@ -22,7 +22,7 @@ export function sizeThreadPool(): void {
   process.env.UV_THREADPOOL_SIZE = given === '' ? String(needed) : given;
 }
 
-/** Without its variables if it cannot be read: the program says so when it reads it again. */
+/** Empty if the file cannot be read: the program reports the error when it reads the file again. */
 function readEnvFile(): NodeJS.ProcessEnv {
   try {
     return parseEnv(readFileSync('.env', 'utf8').replace(/^\uFEFF/, ''));

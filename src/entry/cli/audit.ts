@@ -8,20 +8,20 @@ import { createCommandLogger } from '../../telemetry/logger.js';
 const AUDIT_FILE = 'audit.log';
 
 /**
- * The target of a command: IDs, choices, paths. Never a key, nor a name, because a key could be passed as a
- * name by mistake.
+ * The target of a command: IDs, choices, paths. Never a key, nor a name, because someone could pass a key as
+ * a name by mistake.
  */
 export type AuditTarget = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
 /**
  * Runs an administrative command and writes one audit line, at every `LOG_LEVEL`: action, actor, target,
  * outcome and duration. `refused`: the command is valid but impossible; `failed`: an error occurred. The line
- * has no message of the error, because it may repeat arguments.
+ * has no error message, because that may repeat arguments.
  *
  * The actor is the account of the operating system: access to the store allows every command, so there are no
  * other accounts.
  *
- * @param work may return members of the target that became known, for example a new ID
+ * @param work may return further members of the target, for example a new ID
  */
 export async function runAudited(
   action: string,
@@ -43,8 +43,8 @@ export async function runAudited(
 }
 
 /**
- * Where audit lines are appended: the file `AUDIT_LOG`, or standard error. On a terminal, where nothing would
- * keep them, a file in the data directory if there is one.
+ * Where audit lines are appended: the file `AUDIT_LOG`, or standard error. On a terminal, whose text is not
+ * kept, a file in the data directory if that exists.
  */
 function openAuditLog(): number {
   const stderr = process.stderr.fd;
@@ -54,7 +54,7 @@ function openAuditLog(): number {
     if (auditLog === undefined && isKept) return stderr;
     return openSync(auditLog ?? join(dataDir, AUDIT_FILE), 'a', 0o600);
   } catch {
-    // The line is more important than its place: the configuration may be what is invalid.
+    // The line is more important than its place, and the configuration itself may be invalid.
     return stderr;
   }
 }

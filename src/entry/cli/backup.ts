@@ -40,10 +40,7 @@ interface RestoreOptions {
 
 /** The database of the embedded engine. */
 const EMBEDDED = 'default';
-/**
- * The name that a server has for what `restore --check` restores; clickhouse/accounts/roles.sql has grants on
- * it.
- */
+/** The database for `restore --check` on a server; clickhouse/accounts/roles.sql has grants on it. */
 const CHECK_DATABASE = 'request_analytics_check';
 /**
  * Without these tables neither the API nor the collector accepts anything. They are restored last, so that
@@ -118,7 +115,7 @@ async function backUpDirectory(
     place: { path: directory.draft },
     ...(base !== undefined && { base: { path: new BackupDirectory(base).path } }),
   };
-  // The store as it is: an upgrade begins with a backup.
+  // Do not migrate first: users back up before an upgrade.
   const contents = await withStore(
     async (store, { coordinator }) => {
       const service = new BackupService(new BackupRepository(store));
@@ -167,7 +164,7 @@ async function backUpServer(
   return { ...contents };
 }
 
-/** Restores with an engine of this process, and exchanges the stores only when the new one is whole. */
+/** Restores with an engine in this process, and exchanges the stores only once the new one is complete. */
 async function restoreDirectory(
   from: string,
   { check, replace }: RestoreOptions,
@@ -198,7 +195,7 @@ async function restoreDirectory(
   }
 }
 
-/** @throws StoppedError once the engine is closed, so that what it wrote can be removed */
+/** @throws StoppedError once the engine is closed, so that its files can be removed */
 async function load(backup: BackupDirectory, target: string, stop: StopSignal): Promise<Contents> {
   const store = await ClickHouse.open(
     new Config({
@@ -223,7 +220,7 @@ async function load(backup: BackupDirectory, target: string, stop: StopSignal): 
   }
 }
 
-/** Makes the directory if it is missing. @throws DataDirectoryInUse, AdminError if a process has it open */
+/** Creates the directory if it is missing. @throws DataDirectoryInUse, AdminError if a process has it open */
 async function requireClosed(directory: string): Promise<void> {
   prepareDataDirectory(directory);
   const connection = await SocketConnection.connect(directory).catch(() => null);
@@ -255,7 +252,7 @@ async function restoreOnServer(
     const service = new BackupService(new BackupRepository(store));
     await service.requireSingle();
     const present = await service.listOwnTables();
-    // Without its history it is what a killed restore left.
+    // Without a migration table, the tables are leftovers of an interrupted restore.
     if (present.some(({ name }) => name === 'schema_migrations')) {
       if (!replace)
         throw new AdminError(`There is a store in ${database}: --replace puts the backup in its place`);
@@ -277,7 +274,7 @@ async function restoreOnServer(
   });
 }
 
-/** Restores to another database, which is dropped again. */
+/** Restores to another database, and drops it again. */
 async function checkOnServer(
   config: Config,
   place: BackupPlace,

@@ -2,14 +2,14 @@ import { readFile, rm, writeFile } from 'node:fs/promises';
 import { AdminError } from '../../ops/admin/admin.error.js';
 import type { ExportQuery } from '../../api/request-logs/export/export-query.js';
 
-/** What an export was asked for, as its options say. */
+/** The request of an export, as its options state it. */
 export interface AskedExport extends Pick<ExportQuery, 'format' | 'fields' | 'filters'> {
   readonly app: number;
   readonly since: number | null;
   readonly until: number | null;
 }
 
-/** The same with the end of its window, which is the time of its beginning if `until` is not given. */
+/** The request with the end of its window: `until`, or the time at which the export began. */
 export interface BegunExport extends AskedExport {
   readonly end: number;
 }
@@ -24,15 +24,15 @@ const OPTIONS: Readonly<Record<keyof AskedExport, string>> = {
 };
 
 /**
- * A file beside that of an export says what was asked for, until the export is whole. Without it, the export
- * could be continued with rows of another app, window or filter.
+ * The path of a file next to an unfinished export. It records the request, because the export could otherwise
+ * be continued with rows of another app, window or filter.
  */
 function besideOf(file: string): string {
   return `${file}.resume`;
 }
 
 export async function noteBegun(file: string, begun: BegunExport): Promise<void> {
-  // Filters may have what identifies a person.
+  // Filters may contain personal data.
   await writeFile(besideOf(file), `${JSON.stringify(begun)}\n`, { mode: 0o600, flag: 'wx' });
 }
 
@@ -40,7 +40,7 @@ export async function forgetBegun(file: string): Promise<void> {
   await rm(besideOf(file), { force: true });
 }
 
-/** @throws AdminError if the file is not known to be of an export that was asked for in the same way */
+/** @throws AdminError if the file is not known to belong to an export with the same request */
 export async function requireBegun(file: string, asked: AskedExport): Promise<BegunExport> {
   const begun = await readBegun(besideOf(file));
   if (!begun)

@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline/promises';
 import { AdminError } from '../../ops/admin/admin.error.js';
 
 /**
- * Asks on the terminal whether to do what cannot be undone.
+ * Asks on the terminal for confirmation of an action that cannot be undone.
  *
  * @param describe makes the question
  * @param isConfirmed whether `--yes` was given

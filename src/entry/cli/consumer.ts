@@ -21,7 +21,7 @@ export function consumerCommand(program: Command): void {
     .option('--yes', 'do not ask', false)
     .addHelpText('after', examples('consumer erase --app 1 --identifier ann@example.com --yes'))
     .action(({ app, identifier, yes }: { app: number; identifier: string; yes: boolean }) =>
-      // The audit line names the ID alone: it outlives the consumer.
+      // The audit line has only the ID, because the line outlives the consumer.
       runAudited('consumer.erase', { app_id: app }, async () => {
         await confirm(() => Promise.resolve(`Erase consumer ${identifier} of app ${app}?`), yes);
         const erasure = await withStore(async (store, { coordinator, isShared }) => {

@@ -8,24 +8,24 @@ import { requireFreePort } from '../../platform/http/listen.js';
 import { createDatabase } from './migrate.js';
 import { printMessage } from './output.js';
 
-/** Ports that are tried behind a port that is taken. */
+/** Number of further ports that are tried after a taken one. */
 const MAX_PORTS = 100;
 
 /**
- * Loads the sample data up to now, serves the API and the collector, and prints what to try on standard
+ * Loads the sample data up to now, serves the API and the collector, and prints examples to try on standard
  * output.
  */
 export async function demo(): Promise<void> {
   await chooseFreePorts();
   const config = new Config();
   const sample = await loadSample(config);
-  // People are told what to send to it.
+  // The printed examples send data to the collector.
   process.env.COLLECTOR = 'on';
   const server = await runServer('stderr');
   if (server) process.stdout.write(welcome(sample, config));
 }
 
-/** Takes the next free ports: people who try the demo often have another program on port 3000. */
+/** Takes the next free ports, because people who try the demo often have another program on port 3000. */
 async function chooseFreePorts(): Promise<void> {
   const { host, port, collector } = new Config();
   const taken = new Set<number>();
@@ -41,7 +41,7 @@ async function chooseFreePorts(): Promise<void> {
   }
 }
 
-/** @throws as `listen` does, for the first port if none of those behind it is free */
+/** @throws the error of `listen` for the first port if no port is free */
 async function findFreePort(variable: string, first: number, host: string, taken: ReadonlySet<number>) {
   let failure: unknown;
   for (let port = first; port < first + MAX_PORTS; port++) {
@@ -82,7 +82,7 @@ function welcome({ key, appId, clientId, writeToken }: Sample, config: Config): 
     '',
     'The demo is running: team "Demo", app "Shop API".',
     '',
-    // In the fragment, which browsers do not send.
+    // In the fragment, because browsers do not send it.
     ...(config.dashboard ? [`  Dashboard  ${url}/#key=${key}`] : []),
     `  API key    ${key}`,
     `  Reference  ${url}/docs`,

@@ -18,7 +18,7 @@ import { examples } from './options.js';
 import { printResults } from './output.js';
 import { withStore } from './with-store.js';
 
-/** There is a finding. */
+/** There are findings. */
 const EXIT_FINDINGS = 2;
 const CORRECT = 'Correct the variables; .env.example describes each.';
 
@@ -71,8 +71,8 @@ async function* checkAll(): AsyncGenerator<CheckResult> {
 }
 
 /**
- * Why there is no store to check. The engine is not to open a directory in which something is missing: it
- * would make it anew, empty.
+ * Why there is no store to check. The engine must not open an incomplete directory, because it would create
+ * the missing parts again, empty.
  */
 async function findAbsentStore({ clickhouse, dataDir }: Config): Promise<Finding[]> {
   if (clickhouse.url !== undefined) return findUnreachable(clickhouse.url);
@@ -88,7 +88,7 @@ async function findAbsentStore({ clickhouse, dataDir }: Config): Promise<Finding
     ];
   }
   if (!hasStore(directory)) {
-    // Without the engine, as in the image for a server, nothing can make one.
+    // Without the engine, as in the image for a server, nothing can create a store.
     try {
       await loadChdb();
     } catch (error) {

@@ -5,7 +5,7 @@ import type { ExportOptions } from './export.js';
 import { id, time } from './options.js';
 import { withStore } from './with-store.js';
 
-/** Options as `export.js` has them; filters and fields are still text. */
+/** The options of `export.js`; filters and fields are still text. */
 interface ExportCommandOptions extends Omit<ExportOptions, 'filter' | 'fields'> {
   filter?: string[];
   fields?: string;
@@ -57,7 +57,7 @@ export function exportCommand(program: Command): void {
 
 const append = (text: string, texts: readonly string[] = []) => [...texts, text];
 
-/** Parses the text of an option; an invalid one ends the command as commander's own parsing does. */
+/** Parses the text of an option; an invalid text ends the command like commander's own parsing. */
 function parse<Value>(command: Command, flags: string, text: string, parser: (text: string) => Value): Value {
   try {
     return parser(text);

@@ -46,7 +46,7 @@ export interface ExportOptions {
   resume?: string;
 }
 
-/** Writes the request logs of an app, as the options say. */
+/** Writes the request logs of an app according to the options. */
 export async function exportRequestLogs(store: ClickHouse, options: ExportOptions): Promise<AuditTarget> {
   const { app, format, since, until, filter: filters, fields, output, resume } = options;
   const now = Date.now();
@@ -58,7 +58,7 @@ export async function exportRequestLogs(store: ClickHouse, options: ExportOption
   const wanted: ExportQuery['fields'] = fields ?? (format === 'ndjson' ? 'whole' : EXPORT_FIELDS);
   const asked = { app, format, fields: wanted, filters, since: since ?? null, until: until ?? null };
   const broken = resume === undefined ? undefined : await findBroken(resume, asked);
-  // A file that is continued ends where it would have ended.
+  // A continued file ends where it would have ended.
   const end = broken?.end ?? until ?? now;
   const window = { start: Math.max(since ?? 0, logsRetainedFrom(now)), end };
   const { team_id } = await createAdmin(store).apps.require(app);
@@ -73,7 +73,7 @@ export async function exportRequestLogs(store: ClickHouse, options: ExportOption
   const query: ExportQuery = { format, fields: wanted, filters, window, scope };
   const repository = new ExportRepository(new AppScopedStore(store));
   if (broken?.last) await requireRow(broken.last, repository, scope, query);
-  // All is checked: from here on the file changes.
+  // Everything is checked; the file changes only from here on.
   const target = file === undefined ? undefined : await openTarget(file, broken, { ...asked, end });
   const joiner = createJoiner(format);
   const progress = new Progress(window.end - window.start, 'written');
@@ -109,7 +109,10 @@ export async function exportRequestLogs(store: ClickHouse, options: ExportOption
   return { rows: joiner.rows };
 }
 
-/** What of a file is whole, and the end of its window. @throws AdminError if it is no file of this export */
+/**
+ * The intact part of a file, and the end of its window. @throws AdminError if the file does not belong to
+ * this export
+ */
 async function findBroken(path: string, asked: AskedExport): Promise<BrokenFile & { end: number }> {
   const { format } = asked;
   if (isTyped(format))
@@ -117,14 +120,14 @@ async function findBroken(path: string, asked: AskedExport): Promise<BrokenFile 
   const { end } = await requireBegun(path, asked);
   const file = await open(path);
   const broken = await findBreak(file, format).finally(() => file.close());
-  // Another file, or another format, would be overwritten.
+  // Otherwise another file, or another format, would be overwritten.
   if (!broken) throw new AdminError(`${path} is no export as ${format}: it cannot be continued`);
   return { ...broken, end };
 }
 
 /**
- * @throws AdminError if the export does not have the request: the file is of another one, or the request is
- * not kept any more
+ * @throws AdminError if the export does not contain the request: the file belongs to another export, or the
+ * request is not retained any more
  */
 async function requireRow(
   { timestamp, request_uuid }: RequestLogKey,
@@ -143,7 +146,7 @@ async function requireRow(
     );
 }
 
-/** Opens the file at the place from which it is written, with a note beside it of what it is an export of. */
+/** Opens the file at the position to write from, and records the export's request next to it. */
 async function openTarget(
   path: string,
   broken: BrokenFile | undefined,
@@ -157,7 +160,7 @@ async function openTarget(
   return { stream: file.createWriteStream(broken && { start: broken.wholeBytes }), isNoted };
 }
 
-/** The header line is in a file already that is continued. */
+/** A continued file already has the header line. */
 function headerLength({ fields }: ExportQuery): number {
   return fields === 'whole' ? 0 : Buffer.byteLength(`${fields.join()}\r\n`);
 }

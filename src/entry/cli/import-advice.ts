@@ -8,7 +8,7 @@ const KINDS: Readonly<Record<keyof NotLogged, string>> = {
   health_checks: 'health checks',
   older_than_15_days: 'older than 15 days',
 };
-/** What adds response times to a log that has none. */
+/** How to add response times to a log, by its format. */
 const RESPONSE_TIMES: Readonly<Record<string, string>> = {
   combined:
     'nginx: append $request_time to the log_format. Apache: append %D to the LogFormat and import with --format "LogFormat …"',
@@ -23,12 +23,12 @@ const RESPONSE_TIMES: Readonly<Record<string, string>> = {
   uvicorn: 'its format has none',
 };
 
-/** What an import was about. */
+/** The import that the sentences explain. */
 interface Imported extends ProfileSummary {
   readonly app: number;
   /** The formats of its files. */
   readonly formats: readonly string[];
-  /** Requests of any file. */
+  /** Number of requests of all files. */
   readonly requests: number;
   readonly baseUrl?: string | undefined;
 }

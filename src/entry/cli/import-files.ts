@@ -44,12 +44,12 @@ export interface ImportOptions {
 }
 
 /**
- * Growth of the heap before the next collection: lines become garbage soon, and the engine needs the memory.
+ * Growth of the heap before the next collection: lines quickly become garbage, and the engine needs the
+ * memory.
  */
 const HEAP_GROWING = '--heap-growing-percent=40';
 /**
- * The engine's allocator returns unused memory after half a second, by default after five: 75 MB less at the
- * peak.
+ * The engine's allocator returns unused memory after half a second instead of five: 75 MB less at the peak.
  */
 const ALLOCATOR = 'dirty_decay_ms:500,muzzy_decay_ms:0';
 
@@ -57,7 +57,7 @@ export function runImport(paths: readonly string[], options: ImportOptions): Pro
   if (paths.length > 1 && paths.includes(STANDARD_INPUT))
     throw new AdminError('Standard input (-) cannot be imported together with files');
   setFlagsFromString(HEAP_GROWING);
-  // Read when the engine is loaded.
+  // The engine reads it when it is loaded.
   presetVariable('JE_MALLOC_CONF', ALLOCATOR);
   const format = chooseFormat(options);
   return withStore(async (store, { coordinator, isShared }) => {
@@ -105,7 +105,7 @@ async function importPaths(
   }
 }
 
-/** Standard input, stored first: where the last time shifts all others, the lines are read twice. */
+/** Standard input is stored first: if the last time shifts all others, the lines are read twice. */
 async function importStoredInput(
   options: ReadyOptions,
   writer: RequestsWriter,
@@ -166,7 +166,7 @@ async function importFiles(
       results.push(await importFile(file, label, importer, { rejects, progress, stop }));
     }
   } finally {
-    // Also for a truncated source, and when the last batch fails: what was stored before is in the store.
+    // Also after a truncated source or a failed last batch, because earlier batches are in the store.
     const end = importer.end();
     const isStored = await end.then(
       () => true,
@@ -177,13 +177,13 @@ async function importFiles(
     const { summary } = importer;
     const profile = importer.profile.summarize();
     const formats = [...new Set(results.map((one) => one.format).filter((one) => one !== undefined))];
-    // Nothing is known of lines that are all invalid.
+    // If all lines are invalid, there is no profile.
     const known = profile.from === null ? {} : { format: formats.join(', '), ...profile };
     printResult({ ...summary, ...known, ...(files.length > 1 && { files: results.map(toFigures) }) });
     const requests = summary.read - summary.rejected;
     for (const line of adviseOnImport({ ...profile, app, formats, requests, baseUrl }, new Config()))
       printForPeople(line);
-    // An import that failed has no result of the file at which it did.
+    // A failed import has no result of the file at which it failed.
     const isWhole =
       isStored && results.length === files.length && !results.some((one) => one.error ?? one.isStopped);
     report(summary, importer.rejectedLines.list(), isWhole);

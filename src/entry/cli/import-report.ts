@@ -5,31 +5,31 @@ import type { SourceFile } from '../../sources/lines/files/source-files.js';
 import { printMessage } from './output.js';
 import { StopSignal } from './stop-signal.js';
 
-/** Not one line could be imported; the reasons have been printed. */
+/** No line could be imported; the reasons have been printed. */
 class NothingImportedError extends Error {
   override readonly name = 'NothingImportedError';
 }
 
-/** Of several files, some could not be read; each has been named. */
+/** Some of several files could not be read; each has been named. */
 class UnreadFilesError extends Error {
   override readonly name = 'UnreadFilesError';
 }
 
-/** What became of a file. */
+/** The result for a file. */
 export interface FileResult {
   readonly path: string;
   readonly format?: string | undefined;
   /** Complete at the end of the import. */
   counts?: FileSummary;
-  /** Number of the last line that was read. */
+  /** Number of the last line read. */
   lastLine?: number | undefined;
   /** A signal stopped it before its end. */
   isStopped?: boolean;
   isLastLineLeftOut?: boolean;
   hasTrailingBytes?: boolean;
-  /** Why it was not read to its end. */
+  /** Why the file was not read to its end. */
   error?: LineSourceError;
-  /** Why it was left out. */
+  /** Why the file was left out. */
   readonly note?: string;
 }
 

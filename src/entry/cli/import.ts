@@ -37,7 +37,7 @@ export function importCommand(program: Command): void {
     .option('--env <name>', 'environment of requests that name none', env, 'prod')
     .option('--source <name>', 'where the lines come from, such as the node that logged them', source, '')
     .addOption(
-      // The text of a server's configuration is none of these names, so it is checked later.
+      // The text of a server's configuration is not one of these names, so it is checked later.
       new Option('--format <format>', 'format, or a log_format or LogFormat; detected by default')
         .choices(REQUEST_FORMATS)
         .argParser((value: string) => value),

@@ -19,7 +19,7 @@ export function initCommand(program: Command): void {
         const first = await withAdmin((admin) => createFirstApp(admin, config, names));
         const written = writeEnvFile(config);
         if (written !== undefined) printMessage(written);
-        // Key and token go to standard output alone: standard error is often kept.
+        // Key and token only go to standard output, because standard error is often kept.
         printResult(
           {
             team_id: first.team.id,

@@ -86,7 +86,7 @@ export function describeScopes({
   };
 }
 
-/** A new customer has made no request yet, so this is no error; it may be a mistake all the same. */
+/** A new customer has made no request yet, so this is not an error; but it may be a mistake. */
 export async function warnOfUnknownConsumer(admin: Admin, { appIds, consumer }: KeyScopes): Promise<void> {
   if (consumer === null) return;
   const unknown = await admin.keys.listAppsWithoutConsumer(appIds, consumer);

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { examples } from './options.js';
 
-/** Prints the OpenAPI document; nothing is opened for it. */
+/** Prints the OpenAPI document; opens neither a store nor a port. */
 export function openapiCommand(program: Command): void {
   program
     .command('openapi')

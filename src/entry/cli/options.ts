@@ -2,7 +2,7 @@ import { InvalidArgumentError } from 'commander';
 import { identifierDecoder } from '../../sources/decoding/request-decoders.js';
 import { parseTimestamp, resolveTimestamp } from '../../shared/time/timestamp.js';
 
-/** As IDs are limited (docs/contract.md#ids); larger numbers would not fit into the columns of the store. */
+/** The limit of IDs (docs/contract.md#ids); larger numbers would not fit into the columns of the store. */
 const MAX_ID = 2 ** 31 - 1;
 
 /** A positive whole number, as an option's value. */
@@ -19,14 +19,14 @@ export function count(value: string): number {
   return Number(value);
 }
 
-/** Such numbers separated by commas, each once. */
+/** Positive whole numbers separated by commas, each once. */
 export function ids(value: string): number[] {
   return [...new Set(value.split(',').map((item) => id(item.trim())))];
 }
 
 /**
- * An identifier as it is stored: without white space around it, and at most as long as a client library sends
- * it.
+ * An identifier in its stored form: without white space around it, and at most as long as client libraries
+ * send it.
  */
 export function consumerIdentifier(value: string): string {
   const stored = identifierDecoder.decode(value);
@@ -46,7 +46,7 @@ export function time(value: string): number {
   return resolveTimestamp(timestamp);
 }
 
-/** Such a time that is still to come. */
+/** An ISO 8601 time in the future. */
 export function futureTime(value: string): number {
   const at = time(value);
   if (at <= Date.now()) throw new InvalidArgumentError('It must be in the future.');

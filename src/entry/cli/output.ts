@@ -1,10 +1,10 @@
 import stringWidth from 'string-width';
 
-/** Characters that would move the cursor, colour the text or turn its direction on a terminal. */
+/** Characters that move the cursor, colour the text or change its direction on a terminal. */
 const CONTROLS = /[\p{Cc}\u2028-\u202e\u2066-\u2069]/gu;
 const GAP = '  ';
 
-/** As shells report the end of a process by SIGPIPE: 128 and its number. */
+/** The exit code with which shells report the end of a process by SIGPIPE: 128 and the signal's number. */
 const EXIT_NO_READER = 141;
 
 let isForPeople = process.stdout.isTTY;
@@ -31,7 +31,7 @@ export function isOutputFailure(error: unknown): boolean {
   return failure !== undefined && error === failure;
 }
 
-/** @throws the error of an earlier write, so that the command ends in order */
+/** @throws the error of an earlier write, so that the command ends in an orderly way */
 function write(text: string): void {
   if (failure) throw failure;
   process.stdout.write(text);
@@ -43,8 +43,8 @@ export function forceJson(): void {
 }
 
 /**
- * One result on standard output: a table of its members on a terminal, and one of each list of objects;
- * otherwise a line of JSON, for programs.
+ * One result on standard output. On a terminal: a table of its members, and a table for each list of objects.
+ * Otherwise: a line of JSON, for programs.
  *
  * @param text for people instead of the table
  */
@@ -72,12 +72,12 @@ function isTable(value: unknown): value is object[] {
   );
 }
 
-/** Text on standard output, on a terminal alone: for programs it would be no JSON. */
+/** Prints text on standard output, only on a terminal: for programs it would not be JSON. */
 export function printForPeople(text: string): void {
   if (isForPeople) write(`${text}\n`);
 }
 
-/** Results of one kind: a table on a terminal, otherwise a line of JSON each, as soon as it is known. */
+/** Results of one kind: a table on a terminal, otherwise a line of JSON each, printed at once. */
 export async function printResults(results: Iterable<object> | AsyncIterable<object>): Promise<void> {
   const rows: object[] = [];
   for await (const result of results)
@@ -88,7 +88,7 @@ export async function printResults(results: Iterable<object> | AsyncIterable<obj
   else printMessage('There is nothing to list.');
 }
 
-/** Results of several kinds: a table of each on a terminal, otherwise one line of JSON. */
+/** Results of several kinds: a table for each kind on a terminal, otherwise one line of JSON. */
 export function printSections(sections: Readonly<Record<string, readonly object[]>>): void {
   if (!isForPeople) {
     printJson(sections);
@@ -100,7 +100,7 @@ export function printSections(sections: Readonly<Record<string, readonly object[
   }
 }
 
-/** A line for people, on standard error. */
+/** Prints a line for people on standard error. */
 export function printMessage(line: string): void {
   process.stderr.write(`${line}\n`);
 }
@@ -109,7 +109,7 @@ function printJson(result: object): void {
   write(`${JSON.stringify(result)}\n`);
 }
 
-/** Rows under the names of their members; one may have fewer than another. */
+/** Rows under the names of their members; rows may lack members. */
 function printRows(rows: readonly object[]): void {
   const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
   const heading = names.map((name) => name.replaceAll('_', ' ').toUpperCase());
@@ -123,7 +123,7 @@ function toCell(value: unknown): string {
   return text.replace(CONTROLS, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
-/** A text as it is; of a thing with a name, the name. */
+/** A text unchanged; for an object with a name, the name. */
 function toText(value: unknown): string {
   if (typeof value === 'string') return value;
   return typeof value === 'object' && value !== null && 'name' in value

@@ -16,11 +16,11 @@ export class Progress {
   private reached = 0;
   private count = 0;
   private lastPrintedAt = Date.now();
-  /** Total of the files before. */
+  /** Total of the earlier files. */
   private before = 0;
 
   /**
-   * @param total of what is read, in the unit of `update`; null if it is not known.
+   * @param total size of the input, in the unit of `update`; null if unknown
    * @param done participle of the printed lines
    * @param unit of the printed count
    */
@@ -36,7 +36,7 @@ export class Progress {
         format: `{bar} {percentage}% | {count} ${unit} | {eta_formatted} left`,
         hideCursor: true,
         etaBuffer: SAMPLES,
-        // Without a rate yet, it is a text.
+        // It is a text as long as there is no rate.
         formatTime: (seconds, options, multiple) =>
           typeof seconds === 'number' ? cliProgress.Format.TimeFormat(seconds, options, multiple) : '?',
       },
@@ -58,7 +58,7 @@ export class Progress {
     printMessage(`${count} ${this.unit} ${this.done}${share}`);
   }
 
-  /** What follows is progress of another file. */
+  /** Begins the progress of the next file. */
   endFile(position: number): void {
     this.before += position;
   }

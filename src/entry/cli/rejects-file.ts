@@ -15,9 +15,8 @@ const BUFFERED_BYTES = 256 * 1024;
 const LINE_FEED = Buffer.from('\n');
 
 /**
- * A new file with the rejected lines of an import, byte for byte, each with a line feed. A file that is there
- * already gets another name: it may be of a run of the same command that was stopped, and it may be any
- * other.
+ * A new file with the rejected lines of an import, byte for byte, each with a line feed. An existing file is
+ * renamed first: it may come from an interrupted run of the same command, or be any other file.
  */
 export class RejectsFile {
   private readonly fd: number;
@@ -25,12 +24,12 @@ export class RejectsFile {
   private bufferedBytes = 0;
   private isEmpty = true;
 
-  /** Where the file of that name went; undefined if there was none. */
+  /** The new name of an existing file; undefined if there was none. */
   readonly earlier: string | undefined;
 
   /**
-   * @param sources paths of what is imported
-   * @throws AdminError if the name is that of a source, or of no regular file; errors of the file system
+   * @param sources paths of the imported files
+   * @throws AdminError if the name belongs to a source, or is not a regular file; errors of the file system
    */
   constructor(
     private readonly path: string,
@@ -46,10 +45,10 @@ export class RejectsFile {
     this.fd = openSync(path, 'wx', 0o600);
   }
 
-  /** Pieces of a line that is too long to be kept in memory; `add` ends it. */
+  /** Adds a piece of a line that is too long to keep in memory; `add` ends the line. */
   addPiece(piece: Buffer): void {
     this.isEmpty = false;
-    // A copy: the piece is a part of what was read of the file, which would stay in memory with it.
+    // A copy: the piece is a view of a buffer of the file, which would otherwise stay in memory.
     this.buffered.push(Buffer.from(piece));
     this.bufferedBytes += piece.length;
     if (this.bufferedBytes >= BUFFERED_BYTES) this.flush();
@@ -60,7 +59,7 @@ export class RejectsFile {
     this.addPiece(LINE_FEED);
   }
 
-  /** Writes the rest; a file without lines is removed. */
+  /** Writes the buffered lines; a file without lines is removed. */
   close(): void {
     this.flush();
     closeSync(this.fd);
@@ -71,7 +70,7 @@ export class RejectsFile {
     const bytes = Buffer.concat(this.buffered);
     this.buffered = [];
     this.bufferedBytes = 0;
-    // A disk may take a part only.
+    // A disk may accept only a part.
     for (let written = 0; written < bytes.length;) written += writeSync(this.fd, bytes, written);
   }
 }

@@ -1,8 +1,8 @@
-/** As shells report the end of a process by a signal: 128 and its number. */
+/** The exit codes with which shells report the end of a process by a signal: 128 and the signal's number. */
 const EXIT_CODES = { SIGINT: 130, SIGTERM: 143 } as const;
 const SIGNALS = Object.keys(EXIT_CODES) as (keyof typeof EXIT_CODES)[];
 
-/** A signal stopped a command at a place from which it can be repeated. */
+/** A signal stopped a command. The command can be repeated. */
 export class StoppedError extends Error {
   override readonly name = 'StoppedError';
 
@@ -29,15 +29,15 @@ export class StopSignal {
   }
 
   /**
-   * Calls a function at the signal, at once if it has come; the one that was given before is not called any
-   * more.
+   * Calls a function at the signal, or at once if the signal has come; an earlier function is no longer
+   * called.
    */
   onStop(call: () => void): void {
     this.signal.onabort = call;
     if (this.signal.aborted) call();
   }
 
-  /** @param where the command stopped, as text */
+  /** @param where at which point the command stopped, as text */
   createError(where: string): StoppedError {
     return new StoppedError(`stopped by ${this.received} ${where}`, EXIT_CODES[this.received]);
   }

@@ -13,7 +13,7 @@ import { Config } from '../../config/config.js';
 import { openCountryDatabase } from '../../sources/decoding/client-country.js';
 import { printMessage } from './output.js';
 
-/** A server that starts has the data directory some seconds before its socket. */
+/** A server that starts opens the data directory some seconds before its socket. */
 const WAIT_MS = 10_000;
 const RETRY_MS = 250;
 
@@ -22,16 +22,16 @@ interface CommandStore {
   store: ClickHouse;
   coordinator: WriterCoordinator;
   /**
-   * Whether other processes may write to the store; `coordinator` is theirs too, but for a server without
+   * Whether other processes may write to the store. They share the `coordinator`, except on a server without
    * Redis.
    */
   isShared: boolean;
 }
 
 /**
- * Runs a command on the store and closes it. If a server has the data directory open, the command reaches the
- * store through its socket; otherwise it opens the directory itself and migrates it first, as a server does.
- * If another process has the directory and no socket, it tries again for some seconds.
+ * Runs a command on the store and closes it. If a server has the data directory open, the command uses the
+ * server's socket; otherwise it opens the directory itself and migrates it first, as a server does. If
+ * another process has the directory without a socket, it retries for some seconds.
  */
 export async function withStore<Result>(
   command: (store: ClickHouse, shared: Omit<CommandStore, 'store'>) => Promise<Result>,
@@ -50,17 +50,17 @@ export async function withStore<Result>(
   }
 }
 
-/** Runs a command that needs nothing of the store but its administration. */
+/** Runs a command that only needs the store's administration. */
 export function withAdmin<Result>(command: (admin: Admin) => Promise<Result>): Promise<Result> {
   return withStore((store, { coordinator }) => command(createAdmin(store, coordinator)));
 }
 
-/** Says where something was created. */
+/** Prints where something was created. */
 export async function printPlace(admin: Admin, teamId: number, appId?: number): Promise<void> {
   printMessage(`Created in ${await describePlace(admin, new Config(), teamId, appId)}.`);
 }
 
-/** For commands that only read: the engine would make the directory that is missing. */
+/** For commands that only read: the engine would otherwise create the missing directory. */
 export function requireStore(dataDir: string): void {
   requireAccess(dataDir);
   if (!hasStore(dataDir)) throw new AdminError(`There is no store in ${dataDir}`);

@@ -61,7 +61,7 @@ function addRevoke(token: Command): void {
         'write-token.revoke',
         { app_id: app, token: describeTokenIdentifier(identifier) },
         async () => {
-          // The message does not repeat it, because it may be a whole token.
+          // The message does not repeat the argument, because it may be a whole token.
           if (describeTokenIdentifier(identifier) !== identifier)
             throw new AdminError("An identifier is a token's first 8 letters or digits after apt_");
           printResult(await withAdmin((admin) => admin.writeTokens.revoke(app, identifier)));

@@ -19,7 +19,7 @@ export type MetricsQuery = Body<'queryMetrics'>;
 export type ExportQuery = Body<'exportRequestLogs'>;
 export type RequestLogsQuery = NonNullable<operations['getRequestLogs']['parameters']['query']>;
 
-/** The directory of the page, where the API is as well. */
+/** The directory of the page; the API is there as well. */
 const BASE = new URL('.', location.href).href.slice(0, -1);
 
 /** Data of one response, and the request that made it as a command line without the key. */
@@ -28,33 +28,33 @@ export interface Loaded<Data> {
   curl: string;
 }
 
-/** A response other than 200, or none. */
+/** A response with another status than 200, or no response. */
 export class ApiFailure extends Error {
   constructor(
     /** 0: the service could not be reached. */
     readonly status: number,
     message: string,
-    /** When a further try makes sense, in milliseconds since the epoch. */
+    /** The earliest useful time of the next try, in milliseconds since the epoch. */
     readonly retryAt: number,
-    /** Of a 429: the limit is the key's, not that on wrong keys of an address. */
+    /** For a 429: whether the key's limit is exceeded, instead of the limit on wrong keys of an address. */
     readonly isLimitOfKey: boolean,
-    /** The scopes of the key leave out the operation; others may work. */
+    /** Whether the key's scopes leave out the operation; other operations may work. */
     readonly isOfScopes: boolean,
   ) {
     super(message);
   }
 }
 
-/** What the rate limit leaves, as the last response said. */
+/** The remaining requests, as the last response stated them. */
 export interface RateLimit {
   limit: number;
   remaining: number;
 }
 
 const RETRY_SECONDS = 10;
-/** Responses in memory; the oldest goes. */
+/** Number of responses in memory; the oldest is dropped first. */
 const MAX_RESPONSES = 200;
-/** How long a response about a running period is shown again without a request. */
+/** How long a response about a running period is reused. */
 const FRESH_MS = 10_000;
 /** Client libraries send up to an hour late: a period is complete an hour after its end. */
 const LATE_MS = 3_600_000;
@@ -65,7 +65,7 @@ interface Outcome<Data> {
   response: Response;
 }
 
-/** The series of one query so far: complete periods are asked for once, only later ones again. */
+/** The loaded series of one query: complete periods are requested once, later ones again. */
 interface Series {
   from: number;
   completeTo: number;
@@ -115,7 +115,7 @@ export class Api {
     );
   }
 
-  /** One page. That of a complete window is asked for once. */
+  /** One page. The page of a complete window is requested once. */
   requestLogs(app_id: number, query: RequestLogsQuery) {
     const load = async () =>
       this.unwrap(
@@ -132,7 +132,7 @@ export class Api {
     );
   }
 
-  /** @param to end of the window: a complete one is asked for once, also over a reload */
+  /** @param to end of the window; a complete window is requested once, even after a reload */
   metrics(app_id: number, body: MetricsQuery, to: number): Promise<Loaded<MetricsRow[]>> {
     const id = `metrics ${app_id} ${JSON.stringify(body)}`;
     const isClosed = isComplete(to);
@@ -146,8 +146,8 @@ export class Api {
   }
 
   /**
-   * Metrics by period. Complete periods are asked for once, also while the window moves on or grows, and over
-   * a reload.
+   * Metrics by period. Complete periods are requested once, even if the window moves on or grows, and after a
+   * reload.
    */
   async metricSeries(app_id: number, body: MetricsQuery, from: number, to: number) {
     const { since: _, until, ...query } = body;
@@ -193,20 +193,22 @@ export class Api {
     this.closed.set(id, { from, completeTo, rows: complete });
   }
 
-  /** The next load asks again, for all. */
+  /** The next load requests everything again. */
   forget() {
     this.cache.clear();
     this.series.clear();
     this.closed.clear();
   }
 
-  /** The key is no longer used: nothing of it stays, also not what is still on its way. */
+  /**
+   * Called when the key is no longer used: drops everything, including responses that are still on their way.
+   */
   end() {
     this.forget();
     this.closed.end();
   }
 
-  /** The next load asks again, but for what is complete. */
+  /** The next load requests everything again except complete periods. */
   forgetRunning() {
     for (const [id, { isComplete }] of this.cache) if (!isComplete) this.cache.delete(id);
   }
@@ -259,7 +261,7 @@ export class Api {
     return { data: parseLines<MetricsRow>(data), curl: metricsCurl(app_id, body) };
   }
 
-  /** Of equal loads one is sent. A failed one is not kept. */
+  /** Equal loads share one request. A failed load is not cached. */
   private cached<Value>(id: string, isComplete: boolean, load: () => Promise<Value>): Promise<Value> {
     const known = this.cache.get(id);
     if (known && (known.isComplete || Date.now() - known.at < FRESH_MS)) return known.value as Promise<Value>;
@@ -283,7 +285,7 @@ export class Api {
     return response;
   }
 
-  /** @param empty the data of a response without a byte, such as rows of which there are none */
+  /** @param empty the data of an empty response, for example of no rows */
   private unwrap<Data>({ data, error, response }: Outcome<Data>, empty?: Data): Loaded<Data> {
     const value = data ?? empty;
     if (response.ok && value !== undefined) return { data: value, curl: toApiCurl(response.url) };

@@ -4,10 +4,10 @@ import { LongText, ShowAll } from './captured-text.js';
 import { formatOffset } from './format.js';
 import { Text } from './parts.js';
 
-/** More are shown by a button. */
+/** A button shows further lines. */
 const MAX_LINES = 200;
 
-/** What the application logged during the request. */
+/** The log records of the application during the request. */
 export function AppLogs({ details }: { details: RequestDetails }) {
   const [isWhole, setIsWhole] = useState(false);
   const { logs, timestamp } = details;

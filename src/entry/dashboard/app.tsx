@@ -12,7 +12,7 @@ import { SignIn, explainKey } from './sign-in.js';
 import { type State, useUrlState } from './state.js';
 import { readStoredKey, removeStoredKey, storeKey } from './stored-key.js';
 
-/** How often a team without data is asked for again. */
+/** How often a team without data is requested again. */
 const FIRST_DATA_MS = 10_000;
 
 /** The key screen, or the page with the key of this tab. */
@@ -111,7 +111,7 @@ function Dashboard({ api, end }: { api: Api; end: (why: string | null) => void }
   );
 }
 
-/** The apps of the key, loaded again while there is no data of the shown one; null until they are known. */
+/** The apps of the key, loaded again while the shown one has no data; null until they are loaded. */
 function useApps(api: Api, state: State, retries: number, fail: Session['fail']): App[] | null {
   const [apps, setApps] = useState<App[] | null>(null);
   const load = (use: (apps: App[]) => void) => {
@@ -124,7 +124,7 @@ function useApps(api: Api, state: State, retries: number, fail: Session['fail'])
   useLayoutEffect(() => {
     if (apps) return;
     const isOverview = state.view === 'overview';
-    // The list of apps and the chart's data at the same time, where the address has the app.
+    // Loads the list of apps and the chart's data at the same time if the address names the app.
     if (isOverview && state.app !== null) preloadSeries(api, state.app, state);
     load((loaded) => {
       const [first] = loaded;
@@ -141,7 +141,7 @@ function useApps(api: Api, state: State, retries: number, fail: Session['fail'])
   return apps;
 }
 
-/** The app of the address; without one, the first. */
+/** The app of the address; the first app if it names none. */
 function findApp(apps: App[] | null, { app }: State): App | undefined {
   return app === null ? apps?.[0] : apps?.find(({ id }) => id === app);
 }

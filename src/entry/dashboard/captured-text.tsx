@@ -4,10 +4,10 @@ import { formatNumber } from './format.js';
 import { formatJson } from './json.js';
 import { CopyButton, Text } from './parts.js';
 
-/** More is shown by a button. */
+/** A button shows the rest. */
 const CUT = 1000;
 const CUT_CODE = 10_000;
-/** Beyond, a text is shown as it came. */
+/** Longer texts are shown unformatted. */
 const MAX_FORMATTED = 200_000;
 
 export function Masked() {
@@ -41,7 +41,7 @@ export function ShowAll({ count, of = '', press }: { count: number; of?: string;
   );
 }
 
-/** A text with its lines; JSON laid out and coloured. */
+/** A text with its lines; JSON is formatted and coloured. */
 export function Code({ text, name, isJson = false }: { text: string; name: string; isJson?: boolean }) {
   const [isWhole, setIsWhole] = useState(false);
   const tokens = useMemo(

@@ -6,7 +6,7 @@ import { type Window, formatTime, getYear, timeZone } from './time.js';
 /** Room above the highest lane and below the lowest one, for the lines' width. */
 const MARGIN = 0.01;
 
-/** The plot of the chart's data. `getScaled` has the latest data: a plot is kept while they change. */
+/** The plot of the chart's data. The plot is kept while the data change; `getScaled` returns the latest. */
 export function createPlot(
   box: HTMLElement,
   window: Window,
@@ -14,7 +14,7 @@ export function createPlot(
   onZoom: (from: number, to: number) => void,
   getScaled: () => Scaled,
 ): uPlot {
-  // A canvas needs the colour itself; a custom property has the text `light-dark(…)`.
+  // A canvas needs the colour itself, but a custom property contains the text `light-dark(…)`.
   const probe = box.appendChild(document.createElement('i'));
   const color = (name: string) => {
     probe.style.color = `var(--${name})`;
@@ -95,7 +95,7 @@ function createSeries(color: (name: string) => string): uPlot.Series[] {
   const line = (stroke: string, width: number, more: uPlot.Series = {}): uPlot.Series => ({
     stroke,
     width,
-    // A period without neighbours is no line.
+    // A period without neighbours is drawn as a point, because it makes no line.
     points: { show: true, size: 4, fill: stroke, filter: listIsolated },
     ...more,
   });
@@ -111,9 +111,7 @@ function createSeries(color: (name: string) => string): uPlot.Series[] {
   ];
 }
 
-/**
- * The marks of the time axis: times, and days at midnight, with the year where it is another one than before.
- */
+/** The marks of the time axis: times, and days at midnight, with the year if it changed. */
 function nameTimes(splits: readonly number[], step: number, { from, zone }: Window): string[] {
   let year = getYear(from, zone);
   return splits.map((seconds) => {
@@ -126,7 +124,7 @@ function nameTimes(splits: readonly number[], step: number, { from, zone }: Wind
   });
 }
 
-/** The indices of values between two that are not known. */
+/** The indices of values between two unknown values. */
 function listIsolated({ data }: uPlot, series: number): number[] {
   const values = data[series] ?? [];
   const isKnown = (index: number) => typeof values[index] === 'number';

@@ -3,8 +3,8 @@ import { formatCompact } from './format.js';
 import { type Point, isRunning } from './points.js';
 
 /**
- * Parts of the height, as shares from the bottom: all measures share one time axis, each has a lane of its
- * own.
+ * Parts of the height, as shares from the bottom: all measures share one time axis, and each has its own
+ * lane.
  */
 export const LANES = {
   requests: { name: 'Requests', from: 0.54, to: 1 },
@@ -14,21 +14,21 @@ export const LANES = {
 type Lane = keyof typeof LANES;
 
 export interface Scaled {
-  /** The marks of the value axis: their place from 0 to 1, and their text. */
+  /** The marks of the value axis: their position from 0 to 1, and their text. */
   ticks: { at: number; text: string }[];
   data: uPlot.AlignedData;
-  /** Start of the last period while it runs. */
+  /** Start of the last period if it is still running. */
   runningFrom: number | undefined;
 }
 
-/** The places of the points' values in the lanes, from 0 to 1, and the marks beside them. */
+/** The positions of the points' values in the lanes, from 0 to 1, and the marks next to them. */
 export function scale(points: readonly Point[]): Scaled {
   const highest = (...values: (number | null)[]) => Math.max(0, ...values.map((value) => value ?? 0));
   const ceiling = niceCeiling(highest(4, ...points.flatMap(({ requests, before }) => [requests, before])));
-  // Even, so that the mark in the middle is no half of a request.
+  // Even, so that the mark in the middle is a whole number of requests.
   const most = 2 * Math.ceil(ceiling / 2);
   const worst = Math.min(1, niceCeiling(highest(0.01, ...points.map(({ errorRate }) => errorRate))));
-  // In powers of ten, because p95 is often a hundred times p50.
+  // A logarithmic scale, because p95 is often a hundred times p50.
   const times = points.flatMap(({ p50, p95 }) => [p50 ?? 10, p95 ?? 10]);
   const lowest = Math.floor(Math.log10(Math.max(1, Math.min(10, ...times))));
   const decades = Math.max(1, Math.ceil(Math.log10(highest(100, ...times))) - lowest);

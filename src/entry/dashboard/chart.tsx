@@ -89,7 +89,7 @@ export function Chart(props: {
   );
 }
 
-/** A plot in the box, which follows the data, the size of the box and the colours of the system. */
+/** A plot in the box that follows the data, the size of the box and the colours of the system. */
 function usePlot(
   window: Window,
   scaled: Scaled,
@@ -111,7 +111,7 @@ function usePlot(
     create();
     const resize = new ResizeObserver(() => {
       const [width, height] = [at.clientWidth, at.clientHeight];
-      // It is also called for the first size.
+      // The observer also calls it for the initial size.
       if (width !== plot.current?.width || height !== plot.current.height)
         plot.current?.setSize({ width, height });
     });
@@ -127,7 +127,8 @@ function usePlot(
   useEffect(() => {
     const at = plot.current;
     if (!at || at.data === scaled.data) return;
-    // uPlot keeps the marks of an axis whose scale has the same ends, as the value axis always has.
+    // uPlot keeps the marks of an axis whose scale has the same ends, and the value axis always has the same
+    // ends.
     at.batch(() => {
       at.setData(scaled.data);
       at.redraw(false, true);

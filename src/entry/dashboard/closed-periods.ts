@@ -1,19 +1,22 @@
 /**
- * Before all names in storage: other pages of the origin use it as well, maybe this one below another path.
+ * Prefix of all names in storage: other pages of the origin use the storage as well, possibly this page below
+ * another path.
  */
 export const PLACE = new URL('.', location.href).pathname;
-/** The list of what is kept, the least recently used first. */
+/** The list of stored entries, the least recently used first. */
 const INDEX = `${PLACE}closed-periods`;
-/** Browsers give an origin five million characters at least; the page's own are the key and these. */
+/**
+ * Browsers give an origin at least five million characters; the page itself only stores the key and these.
+ */
 const MAX_CHARACTERS = 2_000_000;
 
 /**
- * Aggregates of periods that are complete, in `sessionStorage`, so that a reload of the tab does not ask for
- * them again. Not the Cache API: it takes only responses to GET, outlives the tab, and needs HTTPS. Request
- * logs are not kept: headers and bodies stay in memory.
+ * Aggregates of complete periods in `sessionStorage`, so that a reload of the tab does not request them
+ * again. Not the Cache API: it only takes responses to GET, outlives the tab, and needs HTTPS. Request logs
+ * are not stored: headers and bodies stay in memory.
  */
 export class ClosedPeriods {
-  /** Characters by ID. */
+  /** Number of characters by ID. */
   private readonly sizes = new Map<string, number>(
     JSON.parse(sessionStorage.getItem(INDEX) ?? '[]') as [string, number][],
   );
@@ -28,7 +31,9 @@ export class ClosedPeriods {
     return JSON.parse(text);
   }
 
-  /** Drops the least recently used for it. What is larger than the whole room is not kept. */
+  /**
+   * Makes room by dropping the least recently used entries. A value larger than all the room is not stored.
+   */
   set(id: string, value: unknown): void {
     const text = JSON.stringify(value);
     if (this.isEnded || text.length > MAX_CHARACTERS) return;
@@ -45,7 +50,7 @@ export class ClosedPeriods {
     sessionStorage.removeItem(INDEX);
   }
 
-  /** The key is no longer used: what still arrives for it is not kept. */
+  /** Called when the key is no longer used: later values are not stored. */
   end(): void {
     this.isEnded = true;
     this.clear();

@@ -1,16 +1,16 @@
 import type { components } from './generated/schema.d.js';
 import { toSentBody } from './json.js';
 
-/** A command line for a shell; the key comes from its variable `API_KEY`. */
+/** A command line for a shell; the key is in its variable `API_KEY`. */
 export function toApiCurl(url: string, body?: object): string {
   const head = `curl -s ${quote(url)} -H "Api-Key: $API_KEY"`;
   return body ? `${head} -H 'Content-Type: application/json' -d ${quote(JSON.stringify(body))}` : head;
 }
 
-/** Names of headers (RFC 9110, section 5.1). No `@` among them: curl reads a file for `-H @name`. */
+/** Names of headers (RFC 9110, section 5.1), without `@`: curl reads a file for `-H @name`. */
 const HEADER_NAME = /^[!#$%&'*+.^_`|~\w-]+$/;
 
-/** curl makes these itself. */
+/** Headers that curl generates itself. */
 const OF_CONNECTION = new Set([
   'host',
   'content-length',
@@ -19,7 +19,9 @@ const OF_CONNECTION = new Set([
   'accept-encoding',
 ]);
 
-/** The monitored application's request as a command line; null: curl could do something else with the URL. */
+/**
+ * The monitored application's request as a command line; null if curl could interpret the URL in another way.
+ */
 export function toRequestCurl({
   method,
   url,
@@ -44,7 +46,7 @@ export function toRequestCurl({
 const INVISIBLE = /[\p{Cc}\p{Cf}\u2028\u2029]/gu;
 const SHORT: Record<string, string> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
-/** One word of a POSIX shell; with invisible characters, of bash and zsh. */
+/** One word for a POSIX shell; for bash and zsh if it contains invisible characters. */
 function quote(text: string): string {
   if (text.search(INVISIBLE) < 0) return `'${text.replaceAll("'", `'\\''`)}'`;
   const escaped = text

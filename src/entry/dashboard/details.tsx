@@ -21,13 +21,13 @@ const NAMES: Record<Tab, string> = {
   logs: 'Logs',
   spans: 'Spans',
 };
-/** Neighbours of a request are looked for this much before and after it. */
+/** Requests within this time are neighbours. */
 const NEAR_MS = 5 * 60_000;
 
-/** One request with all that was captured of it. */
+/** One request with all its captured data. */
 export function Details(props: {
   uuid: string;
-  /** The same request in the list, where it is there. */
+  /** The same request in the list, if the list has it. */
   log: RequestLog | undefined;
   close: () => void;
 }) {
@@ -81,7 +81,7 @@ export function Details(props: {
   );
 }
 
-/** There is no such request, or the address has no UUID: the panel says so, and nothing has failed. */
+/** The request does not exist, or the address has no UUID. The panel says so; this is not a failure. */
 function toUnknown(error: unknown): null {
   if (error instanceof ApiFailure && [404, 422].includes(error.status)) return null;
   throw error;
@@ -94,7 +94,7 @@ function Summary({ details, log }: { details: RequestDetails; log: RequestLog | 
   const near = { ...NO_FILTERS, range: { from: time - NEAR_MS, to: time + NEAR_MS }, isTail: false };
   const { consumer_id, path, method, trace_id } = details;
   const curl = useMemo(() => toRequestCurl(details), [details]);
-  // Unlike the list, the details have 0 for a size that is unknown.
+  // Unlike the list, the details have 0 for an unknown size.
   const received = log ? log.request_size_bytes : details.request_size_bytes || null;
   const sent = log ? log.response_size_bytes : details.response_size_bytes || null;
   return (

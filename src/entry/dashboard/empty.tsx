@@ -2,7 +2,7 @@ import type { Api } from './api.js';
 import { CopyButton, Text, readMeta } from './parts.js';
 import { useSession, useTeam } from './session.js';
 
-/** An app that never got data: how it gets some. */
+/** An app that never received data: explains how to send some. */
 export function EmptyApp() {
   const { app } = useSession();
   const port = readMeta('collector-port');

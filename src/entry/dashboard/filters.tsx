@@ -15,7 +15,7 @@ const STATUSES = [
 ] as const;
 const STATUS = /^[1-9](?:\d\d|xx)(?:,[1-9](?:\d\d|xx))*$/;
 
-/** What is set, as chips, and a box to set more. */
+/** The current filters as chips, and a box to add more. */
 export function Filters() {
   const { state, go } = useSession();
   const window = useWindow(state, null);
@@ -60,7 +60,7 @@ export function Filters() {
   );
 }
 
-/** A path pattern; a text without one that is no path is searched for anywhere. */
+/** A path pattern. A text that is not a path is searched for anywhere in the path. */
 function PathFilter() {
   const { api, app, go } = useSession();
   const [text, setText] = useState('');
@@ -123,7 +123,7 @@ function FilterBox({ close }: { close: () => void }) {
     else if (/^\d{1,10}$/.test(consumer)) set({ consumer: Number(consumer) });
     else setError('No consumer of this time has that name. An ID does as well.');
   };
-  /** A text is set by Enter, and when the field or the box is left, but by Escape. */
+  /** Enter sets a text, and so does leaving the field or the box; Escape does not. */
   const text = (setText: (text: string) => void) => ({
     onInput: () => setError(''),
     onChange: ({ currentTarget }: TargetedEvent<HTMLInputElement>) => {

@@ -26,14 +26,14 @@ export function formatMs(ms: number | null | undefined): string {
 
 export function formatBytes(bytes: number | null | undefined): string {
   if (bytes === null || bytes === undefined) return NONE;
-  // Rounded first: 999,999 bytes are 1.00 MB.
+  // Rounded before the unit is chosen: 999,999 bytes are 1.00 MB.
   const rounded = Number(bytes.toPrecision(3));
   const unit = Math.floor(Math.log10(Math.max(rounded, 1)) / 3);
   const value = rounded / 1000 ** unit;
   return `${unit === 0 ? value : value.toPrecision(3)} ${['B', 'kB', 'MB', 'GB', 'TB', 'PB', 'EB'][unit] ?? ''}`;
 }
 
-/** A time after, or before, the start of a request. */
+/** A time relative to the start of a request. */
 export function formatOffset(ms: number): string {
   return `${ms < 0 ? '−' : '+'}${formatMs(Math.abs(ms))}`;
 }

@@ -14,7 +14,7 @@ export function Header(props: {
   apps: App[] | null;
   api: Api;
   end: (why: string | null) => void;
-  /** Asks for all that is shown again, also for complete periods. */
+  /** Requests everything on the page again, including complete periods. */
   refresh: () => void;
 }) {
   const { state, go, app, apps, api } = props;

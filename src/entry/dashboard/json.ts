@@ -7,18 +7,18 @@ export interface Token {
 const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/g;
 const MASKED = /^"?\*{3,}"?$/;
 
-/** Whether a client library or the service put this in the place of a secret. */
+/** Whether a client library or the service replaced a secret by this text. */
 export function isMasked(text: string): boolean {
   return MASKED.test(text);
 }
 
-/** A body as it was sent: a text that is no JSON comes as a JSON string. */
+/** A body as it was sent. A text that is not JSON is stored as a JSON string. */
 export function toSentBody(json: string, headers: readonly (readonly string[])[]): string {
   const type = headers.find(([name = '']) => name.toLowerCase() === 'content-type')?.[1] ?? '';
   return json.startsWith('"') && !/json/i.test(type) ? (JSON.parse(json) as string) : json;
 }
 
-/** Lays out a JSON text, with its numbers as they are written; null: it is no JSON. */
+/** Formats a JSON text and keeps its numbers as they are written; null if it is not JSON. */
 export function formatJson(text: string): Token[] | null {
   try {
     JSON.parse(text);

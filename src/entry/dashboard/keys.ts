@@ -1,6 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks';
 
-/** Calls for a key that is typed nowhere in particular; true: it was used. */
+/** Calls `press` for a key outside of any field; true means that the key was handled. */
 export function useKeys(press: (key: string) => boolean) {
   const latest = useRef(press);
   latest.current = press;

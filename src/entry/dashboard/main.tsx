@@ -5,7 +5,7 @@ import './style.css';
 
 const givenKey = takeKeyFromFragment();
 if (givenKey !== null) storeKey(givenKey);
-// The same, where only the fragment of an open page changes.
+// The same for a page that is open already, if only its fragment changes.
 addEventListener('hashchange', () => {
   const key = takeKeyFromFragment();
   if (key === null) return;

@@ -8,7 +8,7 @@ import { SHOWN_ROWS, sortRows } from './top-table.js';
 
 const REFRESH_MS = 60_000;
 
-/** What the overview shows, loaded again each minute while the window moves on. */
+/** The data of the overview, loaded again each minute while the window moves on. */
 export function useOverviewData() {
   const { api, app, state, retries } = useSession();
   const [refreshes, setRefreshes] = useState(0);
@@ -40,7 +40,7 @@ export function useOverviewData() {
     },
     subject,
   );
-  // They would take processor time of the server from the chart.
+  // Earlier, they would take the server's processor time away from the chart.
   const loadAfterChart = async (query: MetricsQuery) => {
     await chart.current;
     return api.metrics(app.id, query, window.to);
@@ -60,13 +60,13 @@ export function useOverviewData() {
 }
 
 /**
- * Asks for the chart's data before the overview is there to show it, which takes the response from the cache.
+ * Requests the chart's data before the overview is rendered; the overview takes the response from the cache.
  */
 export function preloadSeries(api: Api, appId: number, state: State) {
   loadSeries(api, appId, state, getWindow(state.range, state.zone, Date.now())).catch(() => undefined);
 }
 
-/** The chart's data: the window, and the same time before it where that is kept. */
+/** The chart's data: the window, and the time before it if that is retained. */
 async function loadSeries(api: Api, appId: number, state: State, window: Window) {
   const begin = window.previousFrom ?? window.from;
   const query: MetricsQuery = {
@@ -87,7 +87,7 @@ async function loadSeries(api: Api, appId: number, state: State, window: Window)
   return { points: toPoints(data, window), window, curl };
 }
 
-/** What all requests of the overview have in common. */
+/** The common part of all requests of the overview. */
 function commonQuery(state: State, window: Window): Pick<MetricsQuery, 'until' | 'filters'> {
   const filters = listFilters(state);
   return {

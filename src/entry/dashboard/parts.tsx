@@ -2,13 +2,13 @@ import { type ComponentChildren, Fragment } from 'preact';
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 /**
- * Direction marks reorder what stands around them, and controls are not seen. Joiners belong to scripts and
+ * Direction marks reorder the text around them, and controls are invisible. Joiners belong to scripts and
  * emoji.
  */
 const HIDDEN = /((?![\n\t\u00ad\u200c\u200d])[\p{Cc}\p{Cf}\u2028\u2029])/u;
 const INLINE_MAX = 300;
 
-/** What the service wrote into the page. */
+/** A value that the service wrote into the page. */
 export function readMeta(name: string): string {
   return document.querySelector<HTMLMetaElement>(`meta[name=${name}]`)?.content ?? '';
 }
@@ -31,7 +31,7 @@ export function Text({ children, max = INLINE_MAX }: { children: string; max?: n
   );
 }
 
-/** Its class has a form of its own beside the colour. */
+/** Its class has a shape in addition to the colour. */
 export function Status({ code }: { code: number | undefined }) {
   const kind = Math.floor((code ?? 0) / 100);
   return <span class={`status s${kind}`}>{code === undefined || code === 0 ? '–' : code}</span>;
@@ -63,7 +63,7 @@ export function Field({ label, children }: { label: string; children: ComponentC
   );
 }
 
-/** Copies; without a secure context, as over plain HTTP, by the older command. */
+/** Copies the text. Without a secure context, for example over plain HTTP, it uses the older command. */
 async function copy(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);
@@ -111,7 +111,7 @@ export function Popover(props: {
   const button = useRef<HTMLButtonElement>(null);
   const box = useRef<HTMLDivElement>(null);
   const [isOpen, setIsOpen] = useState(false);
-  // Before anything can be typed into it: the focus moves once.
+  // Runs before anything can be typed into the box, so that the focus moves only once.
   useLayoutEffect(() => {
     const [from, at] = [button.current, box.current];
     if (!isOpen || !from || !at) return undefined;
@@ -153,7 +153,7 @@ export function Popover(props: {
   );
 }
 
-/** Shows the request behind a panel, as a command line; until there is one, the room for it. */
+/** Shows the request of a panel as a command line; until there is one, an empty place of its size. */
 export function ApiRequest({ curl, of }: { curl: string | undefined; of: string }) {
   if (curl === undefined) return <span class="api-space" />;
   return (

@@ -1,12 +1,12 @@
 import type { MetricsRow } from './api.js';
 import { type Window, formatPeriod, listStarts } from './time.js';
 
-/** One period of the chart; `null` where nothing is known. */
+/** One period of the chart; values are `null` if they are unknown. */
 export interface Point {
   start: number;
   end: number;
   requests: number;
-  /** Requests of the same period before; null where nothing is known of the periods before. */
+  /** Requests of the same period one window earlier; null if they are unknown. */
   before: number | null;
   clientErrors: number;
   serverErrors: number;
@@ -43,7 +43,7 @@ export function isRunning({ end }: Point): boolean {
   return end > Date.now();
 }
 
-/** A period that runs is named so, because it is smaller than it will be. */
+/** The name of a running period says that it is running, because its values will still grow. */
 export function namePeriod(point: Point, window: Window): string {
   return `${formatPeriod(point.start, window)}${isRunning(point) ? ', so far' : ''}`;
 }

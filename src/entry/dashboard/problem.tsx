@@ -1,7 +1,7 @@
 import type { ApiFailure } from './api.js';
 import { Countdown } from './sign-in.js';
 
-/** What went wrong, and when the page tries again. */
+/** Says what failed, and when the page tries again. */
 export function Problem(props: { failure: ApiFailure; retry: () => void; close: () => void }) {
   const { failure, retry, close } = props;
   const { status, message, retryAt } = failure;

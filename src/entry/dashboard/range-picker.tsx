@@ -3,7 +3,7 @@ import { Field, Popover } from './parts.js';
 import { useSession, useWindow } from './session.js';
 import { PRESETS, type Preset, formatWindow, fromInput, timeZone, toInput } from './time.js';
 
-/** Presets, a free range, and the zone of all times. */
+/** Presets, a custom range, and the zone of all times. */
 export function RangePicker() {
   const { state, go } = useSession();
   const { range, zone } = state;

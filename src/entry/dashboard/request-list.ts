@@ -7,28 +7,25 @@ import { toIso } from './time.js';
 const PAGE = 100;
 const TAIL_MS = 5000;
 /**
- * The tail of a tab that stays open does not grow beyond these, or what was loaded before; the most that a
- * page can have.
+ * In a tab that stays open the list grows up to this length, or up to what was loaded before. It is also the
+ * largest page.
  */
 const TAIL_ROWS = 1000;
-/**
- * Client libraries send what they have every minute at the latest, so new requests may be a little older than
- * others.
- */
+/** Client libraries send at least every minute, so new requests may be a little older than listed ones. */
 const TAIL_OVERLAP_MS = 120_000;
 
 interface List {
   id: string;
   logs: RequestLog[];
-  /** What the request for the next page has besides: the token, or the end where the tail pushed rows out. */
+  /** The parameters of the request for the next page: the token, or the end if the tail pushed rows out. */
   next: Pick<RequestLogsQuery, 'next_token' | 'end' | 'limit'> | undefined;
   isLoading: boolean;
-  /** Whether the last page could not be loaded: scrolling would ask for it again at once. */
+  /** Whether the last page could not be loaded: scrolling would request it again at once. */
   hasFailed: boolean;
   curl: string | undefined;
 }
 
-/** The request logs of the window, page by page, and those that arrive while the tail is on. */
+/** The request logs of the window, page by page, and new ones while the tail is on. */
 export function useRequestLogs() {
   const session = useSession();
   const { api, app, state, retries, fail } = session;
@@ -94,7 +91,7 @@ export function useRequestLogs() {
 }
 
 /**
- * The filters of the state as Get Request Logs takes them; null: an environment that the app does not have.
+ * The filters of the state as parameters of Get Request Logs; null if the app does not have the environment.
  */
 function toQuery({ app, state }: Session): RequestLogsQuery | null {
   const { env, consumer, method, path, status } = state;
@@ -137,7 +134,7 @@ function addToTail(list: List, newer: RequestLog[], hasMore: boolean): List {
   return { ...list, logs, next: nextBehind(logs) };
 }
 
-/** Requests of the last millisecond come again, beside a page of others: `merge` leaves them out. */
+/** The next page repeats requests of the last millisecond, and `merge` leaves them out. */
 function nextBehind(logs: RequestLog[]): List['next'] {
   const oldest = logs.at(-1);
   if (!oldest) return undefined;

@@ -11,10 +11,10 @@ import { useRequestLogs } from './request-list.js';
 import { linkTo, sayNothing, useSession } from './session.js';
 import { hasAsterisk } from './state.js';
 
-/** Beyond, more pages come by a button: so many rows take the browser's memory. */
+/** After this many rows a button loads more pages, because rows take the browser's memory. */
 const SCROLL_ROWS = 3000;
 
-/** The request logs of the window, with the open request beside them. */
+/** The request logs of the window, next to the open request. */
 export function Requests() {
   const { state, go } = useSession();
   const { list, load, window, isCurrent } = useRequestLogs();
@@ -127,7 +127,7 @@ function useSelection(
     return true;
   };
 
-  // A link to a request can lead far down the list.
+  // A linked request may be far down the list.
   useEffect(() => {
     if (isCurrent) body.current?.querySelector('.selected')?.scrollIntoView({ block: 'nearest' });
   }, [isCurrent]);
@@ -182,7 +182,7 @@ function Row(props: {
   );
 }
 
-/** Loads the next page when it comes into view, or by its button. */
+/** Loads the next page when it scrolls into view, or by its button. */
 function More({ isOn, isScrolled, load }: { isOn: boolean; isScrolled: boolean; load: () => void }) {
   const button = useRef<HTMLButtonElement>(null);
   const latest = useRef(load);

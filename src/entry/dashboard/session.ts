@@ -4,14 +4,14 @@ import { type Api, ApiFailure, type App, type Consumer, type Team } from './api.
 import { type Go, NO_FILTERS, type State, formatState, toExactPath } from './state.js';
 import { type Window, getWindow } from './time.js';
 
-/** What every view needs: the API with the key, the state, and what to do when a load fails. */
+/** The shared context of all views: the API with the key, the state, and the handling of failed loads. */
 export interface Session {
   api: Api;
   apps: App[];
   app: App;
   state: State;
   go: Go;
-  /** Grows when what failed shall be loaded again. */
+  /** Grows when failed loads are to be repeated. */
   retries: number;
   fail: (failure: ApiFailure) => void;
 }
@@ -30,19 +30,22 @@ export function linkTo(state: State, patch: Partial<State>): string {
 }
 
 export interface Load<Value> {
-  /** Of the latest load that succeeded, while a newer one runs; after a failure only of the same subject. */
+  /**
+   * The value of the latest successful load, while a newer one runs; after a failure only if the subject is
+   * the same.
+   */
   value: Value | undefined;
   isLoading: boolean;
   failure: ApiFailure | undefined;
 }
 
 /**
- * Loads on each change of `id`. What failed is reported to the session, and loaded again when the session
- * says so.
+ * Loads on each change of `id`. A failure is reported to the session, and the load is repeated when the
+ * session says so.
  *
- * @param id names what is loaded; null: nothing
- * @param subject what the page says of it, such as "Last 24 hours": the same for several `id`s while the time
- * moves on
+ * @param id names the loaded data; null: nothing
+ * @param subject its name on the page, such as "Last 24 hours"; several `id`s share it while the time moves
+ * on
  */
 export function useLoad<Value>(id: string | null, load: () => Promise<Value>, subject = id): Load<Value> {
   const { retries, fail } = useSession();
@@ -91,28 +94,28 @@ export function useTeam(api: Api): Team | undefined {
   return team;
 }
 
-/** A key whose scopes leave the names out still has the figures. */
+/** A key whose scopes leave out the names may still read the figures. */
 function withoutNames(error: unknown): null {
   if (error instanceof ApiFailure && error.isOfScopes) return null;
   throw error;
 }
 
 /**
- * At most so many pages of a thousand consumers are requested: by default a key has a hundred requests a
- * minute.
+ * Largest number of pages of a thousand consumers that are requested: by default a key has a hundred requests
+ * a minute.
  */
 const MAX_PAGES = 10;
 
 /**
- * The consumers that made requests since a time, by ID; undefined while they load. The first page of them,
- * the newest, and further ones while a wanted one is missing.
+ * The consumers that made requests since a time, by ID; undefined while they load. Loads the first page, with
+ * the newest consumers, and further pages while a wanted consumer is missing.
  */
 export function useConsumers(
   since: string | null,
   wanted: readonly number[] = [],
 ): ReadonlyMap<number, Consumer> | undefined {
   const { api, app } = useSession();
-  // To the hour, so that a window that moves on does not ask again.
+  // Rounded to the hour, so that a moving window does not request them again.
   const hour = since?.replace(/T(\d\d).*/, 'T$1:00Z') ?? null;
   const { value, failure } = useLoad(
     hour === null ? null : `names ${app.id} ${hour} ${wanted.join()}`,
@@ -144,7 +147,7 @@ export function toFailure(error: unknown): ApiFailure {
   return new ApiFailure(0, 'The response could not be read.', Date.now() + 10_000, false, false);
 }
 
-/** Calls on a clock while the tab is visible; after a pause, at once. */
+/** Calls at an interval while the tab is visible; at once when it becomes visible again. */
 export function useWhileVisible(everyMs: number, isOn: boolean, call: () => void) {
   const latest = useRef(call);
   latest.current = call;
@@ -187,14 +190,14 @@ type Filter =
   | { field: 'consumer_id'; op: 'eq'; value: number }
   | { field: 'status_code'; op: 'gte' | 'lt' | 'in'; value: number | number[] };
 
-/** A path pattern as the operator `like` takes it. */
+/** A path pattern in the syntax of the operator `like`. */
 function toLike(pattern: string): string {
   return pattern.replaceAll(/\\([\\*])|[\\%_*]/g, (found, escaped?: string) =>
     found === '*' ? '%' : escaped === '*' ? '*' : `\\${escaped ?? found}`,
   );
 }
 
-/** The filters of the state as the two POST operations take them. */
+/** The filters of the state for the two POST operations. */
 export function listFilters({ env, consumer, method, path, status }: State): Filter[] {
   const filters: Filter[] = [];
   if (env !== null) filters.push({ field: 'env', op: 'eq', value: env });

@@ -23,9 +23,9 @@ export function explainKey(failure: ApiFailure, hasWorked: boolean): string {
   return 'The key could not be checked: the service is temporarily unavailable.';
 }
 
-/** Asks for the key. It is checked with the request that the page makes first anyway. */
+/** Asks for the key. The first request of the page checks it. */
 export function SignIn(props: {
-  /** Why the last key did not do, if there was one. */
+  /** Why the last key was not accepted; null if there was none. */
   message: string | null;
   onKey: (key: string, api: Api) => void;
 }) {

@@ -4,7 +4,7 @@ import { PRESETS, type Preset, type Range, type Zone, toIso } from './time.js';
 type View = 'overview' | 'requests';
 export type Sort = 'requests' | 'errors' | 'p95';
 
-/** What the page shows. All of it is in the URL, so that Back, a reload and a link show the same. */
+/** The state of the page. All of it is in the URL, so that Back, a reload and a link show the same. */
 export interface State {
   view: View;
   /** Null: the first app. */
@@ -19,9 +19,9 @@ export interface State {
   /** Status codes and classes, separated by commas. */
   status: string | null;
   sort: Sort;
-  /** The chart as a table. */
+  /** Whether the chart is shown as a table. */
   isTable: boolean;
-  /** Columns of the request logs; null: the usual ones. */
+  /** Columns of the request logs; null: the default columns. */
   columns: string[] | null;
   isTail: boolean;
   /** The open request. */
@@ -34,7 +34,7 @@ export const NO_FILTERS = { env: null, consumer: null, method: null, path: null,
 
 const ESCAPED = /\\([\\*])/g;
 
-/** The pattern that matches one path alone. */
+/** The pattern that matches only this path. */
 export function toPattern(path: string): string {
   return path.replaceAll(/[\\*]/g, '\\$&');
 }
@@ -44,20 +44,20 @@ export function toExactPath(pattern: string): string | null {
   return pattern.replaceAll(ESCAPED, '').includes('*') ? null : pattern.replaceAll(ESCAPED, '$1');
 }
 
-/** Whether the pattern has an asterisk that is one. */
+/** Whether the pattern contains an escaped asterisk. */
 export function hasAsterisk(pattern: string): boolean {
   return pattern.match(ESCAPED)?.includes('\\*') ?? false;
 }
 
 /**
- * For Get Request Logs, whose patterns have no escapes: an asterisk is any text there, so other paths may
- * match too.
+ * A pattern for Get Request Logs, which has no escapes: an asterisk there matches any text, so other paths
+ * may match too.
  */
 export function toLogsPattern(pattern: string): string {
   return pattern.replaceAll(ESCAPED, '$1');
 }
 
-/** Addresses of the page begin with this, and no others do. */
+/** All addresses of the page begin with this, and no other addresses do. */
 const HERE = './?';
 
 function parseState(search: string): State {
@@ -118,14 +118,14 @@ export function formatState(state: State): string {
   return HERE + text;
 }
 
-/** Changes the state: a new entry of the history, or the current one changed. */
+/** Changes the state, with a new entry in the history or by replacing the current one. */
 export type Go = (patch: Partial<State>, how?: 'push' | 'replace') => void;
 
 export function useUrlState(): [State, Go] {
   const [state, setState] = useState(() => parseState(location.search));
   useEffect(() => {
     const read = () => setState(parseState(location.search));
-    // A link to another state needs no new page; with a modifier it opens one, as everywhere.
+    // A link to another state needs no new page; with a modifier key it opens one as usual.
     const follow = (event: MouseEvent) => {
       const link = event.target instanceof Element ? event.target.closest('a') : null;
       const isPlain = event.button === 0 && !event.ctrlKey && !event.metaKey && !event.shiftKey;

@@ -7,7 +7,7 @@ export function readStoredKey(): string | null {
   return sessionStorage.getItem(STORED_KEY);
 }
 
-/** For this tab, until it is closed. What another key has seen goes. */
+/** Stores the key for this tab, until it is closed. Data of another key is dropped. */
 export function storeKey(key: string) {
   if (readStoredKey() !== key) new ClosedPeriods().clear();
   sessionStorage.setItem(STORED_KEY, key);
@@ -17,7 +17,7 @@ export function removeStoredKey() {
   sessionStorage.removeItem(STORED_KEY);
 }
 
-/** Takes the key of a link such as `/#key=…` out of the address before anything else runs. */
+/** Removes the key of a link such as `/#key=…` from the address before anything else runs. */
 export function takeKeyFromFragment(): string | null {
   const key = new URLSearchParams(location.hash.slice(1)).get('key');
   if (key !== null) history.replaceState(null, '', location.pathname + location.search);

@@ -6,14 +6,14 @@ export type Interval = 'minute' | 'hour' | 'day';
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
-/** The API counts by the minute for 32 days. */
+/** The API keeps counts by the minute for 32 days. */
 const MINUTES_KEPT = 32 * DAY;
-/** A little more than the 13 months of counts. */
+/** Slightly more than the 13 months of counts. */
 const COUNTS_KEPT = 400 * DAY;
-/** From the first of February, 13 months have no more days. */
+/** Counted from the first of February, 13 months have no more days than this. */
 const COUNTS_SURELY_KEPT = 393 * DAY;
 
-/** Ranges that end now: their name, interval and number of periods, the running one included. */
+/** Ranges that end now: their name, interval and number of periods, including the running one. */
 export const PRESETS = {
   '1h': ['Last hour', 'minute', 60],
   '6h': ['Last 6 hours', 'minute', 360],
@@ -27,21 +27,21 @@ export type Preset = keyof typeof PRESETS;
 
 export type Range = { preset: Preset } | { from: number; to: number };
 
-/** A range at one time, in whole periods. */
+/** A range at a given time, in whole periods. */
 export interface Window {
   from: number;
   /** End of the last period, which may still run. */
   to: number;
-  /** Whether it has begun and not ended, so that it changes. */
+  /** Whether it has begun and not ended, so that its data change. */
   isLive: boolean;
   interval: Interval;
   zone: Zone;
   /**
-   * Start of the same number of periods before `from`; null: not all of them are kept, so there is nothing to
-   * compare with.
+   * Start of the same number of periods before `from`; null if not all of them are retained, so there is no
+   * comparison.
    */
   previousFrom: number | null;
-  /** Why it is not the range that was asked for; null: it is. */
+  /** Why it differs from the requested range; null if it does not. */
   remark: string | null;
 }
 
@@ -98,19 +98,19 @@ function findStart(time: number, interval: Interval, zone: Zone): number {
     const day = new Date(time);
     return zone === 'utc' ? day.setUTCHours(0, 0, 0, 0) : day.setHours(0, 0, 0, 0);
   }
-  // Not setMinutes: of an hour that daylight saving repeats it finds the first.
+  // Not setMinutes: if daylight saving repeats an hour, it would find the first one.
   const offset = zone === 'utc' ? 0 : new Date(time).getTimezoneOffset() * -MINUTE;
   const step = interval === 'hour' ? HOUR : MINUTE;
   return Math.floor((time + offset) / step) * step - offset;
 }
 
-/** Whole periods later; a day of the local zone can have 23 or 25 hours. */
+/** The start of a later period; a day of the local zone can have 23 or 25 hours. */
 function add(time: number, count: number, interval: Interval, zone: Zone): number {
   if (interval === 'minute') return time + count * MINUTE;
   if (interval === 'hour') return time + count * HOUR;
   if (zone === 'utc') return time + count * DAY;
   const day = new Date(time);
-  // A day whose midnight daylight saving skips begins at one o'clock, and the next one at midnight again.
+  // If daylight saving skips midnight, the day begins at one o'clock, and the next day at midnight again.
   return findStart(day.setDate(day.getDate() + count), 'day', zone);
 }
 
@@ -118,7 +118,7 @@ export function timeZone(zone: Zone): string {
   return zone === 'utc' ? 'UTC' : Intl.DateTimeFormat().resolvedOptions().timeZone;
 }
 
-/** As the API takes it. */
+/** A time in the format of the API. */
 export function toIso(time: number): string {
   return new Date(time).toISOString().replace(/(:00)?\.000Z$/, 'Z');
 }
@@ -154,7 +154,7 @@ export function getYear(time: number, zone: Zone): number {
   return zone === 'utc' ? date.getUTCFullYear() : date.getFullYear();
 }
 
-/** The day, with the year where it is not this one. */
+/** The day, with the year if it is not the current one. */
 function formatDay(time: number, zone: Zone): string {
   return formatTime(time, getYear(time, zone) === getYear(Date.now(), zone) ? 'day' : 'date', zone);
 }
@@ -165,7 +165,7 @@ export function formatPeriod(start: number, { interval, zone }: Window): string 
   return interval === 'day' ? day : `${day}, ${formatTime(start, 'time', zone)}`;
 }
 
-/** Names what is counted: `22 Nov, 14:00 – 18:00`, or whole days, `20 Nov – 22 Nov`. */
+/** The name of the counted time: `22 Nov, 14:00 – 18:00`, or whole days, `20 Nov – 22 Nov`. */
 export function formatWindow({ from, to, interval, zone }: Window): string {
   const isOfDays = interval === 'day';
   const first = formatDay(from, zone);
@@ -175,7 +175,7 @@ export function formatWindow({ from, to, interval, zone }: Window): string {
   return `${first}, ${formatTime(from, 'time', zone)} – ${first === last ? end : `${last}, ${end}`}`;
 }
 
-/** For `<input type="datetime-local">`, and back. */
+/** Converts to `<input type="datetime-local">`, and back. */
 export function toInput(time: number, zone: Zone): string {
   const offset = zone === 'utc' ? 0 : new Date(time).getTimezoneOffset() * MINUTE;
   return new Date(time - offset).toISOString().slice(0, 16);

@@ -8,7 +8,7 @@ import type { Sort } from './state.js';
 
 const ROWS = 10;
 const MORE_ROWS = 50;
-/** Rows that are shown, if more are asked for once. */
+/** Number of rows after a click on "more". */
 export const SHOWN_ROWS = ROWS + MORE_ROWS;
 
 const SORTS: Record<Sort, { name: string; read: (row: MetricsRow) => number }> = {

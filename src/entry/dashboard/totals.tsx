@@ -7,7 +7,7 @@ import type { Load } from './session.js';
 export function Totals({ load, points }: { load: Load<Loaded<MetricsRow[]>>; points: Point[] | undefined }) {
   const row = load.value?.data[0];
   const now = points && Date.now();
-  // The running period is left out of both, or the comparison would say "less" until it ends.
+  // The running period is left out of both windows: otherwise the comparison would say "less" until it ends.
   const whole = points?.filter(({ end }) => end <= (now ?? 0));
   const sum = whole?.reduce((total, { requests }) => total + requests, 0);
   const before = whole?.reduce((total, point) => total + (point.before ?? 0), 0);

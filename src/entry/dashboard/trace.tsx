@@ -4,10 +4,10 @@ import { ApiRequest, Method, Status, Text } from './parts.js';
 import { linkTo, useLoad, useSession } from './session.js';
 import { toIso } from './time.js';
 
-/** Requests of a trace are looked for from this long before. */
+/** Requests of the same trace are searched this long before the request. */
 const TRACE_MS = 15 * 60_000;
 
-/** The requests of the same trace, asked for by a button: the search costs a request of its own. */
+/** The requests of the same trace. A button loads them, because the search takes an additional request. */
 export function Trace({ id, time, uuid }: { id: string; time: number; uuid: string }) {
   const { api, app, state } = useSession();
   const [isWanted, setIsWanted] = useState(false);

@@ -1,8 +1,8 @@
 import { defineConfig } from 'vite';
 
 /**
- * The page in `dist/dashboard`: relative addresses, because it may be served below a path; no `data:` URLs,
- * because of its CSP.
+ * The page in `dist/dashboard`. Its addresses are relative, because it may be served below a path. It has no
+ * `data:` URLs, because of its CSP.
  */
 export default defineConfig({
   base: './',

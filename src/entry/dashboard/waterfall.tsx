@@ -4,11 +4,11 @@ import { LongText, Pairs, ShowAll } from './captured-text.js';
 import { formatMs, formatOffset } from './format.js';
 import { Fact, Text } from './parts.js';
 
-/** More are shown by a button. */
+/** A button shows further spans. */
 const MAX_SPANS = 200;
 const MAX_INDENT = 8;
 
-/** The spans of a request over its time. */
+/** The spans of a request on its time axis. */
 export function Waterfall({ spans }: { spans: readonly Span[] }) {
   const [isWhole, setIsWhole] = useState(false);
   const placed = useMemo(() => arrange(spans), [spans]);
@@ -31,7 +31,10 @@ export function Waterfall({ spans }: { spans: readonly Span[] }) {
   );
 }
 
-/** A bar of the time from `start` on, `total` nanoseconds long, and what is known of the span below it. */
+/**
+ * A bar on the time axis, which begins at `start` and is `total` nanoseconds long, and the data of the span
+ * below it.
+ */
 function SpanDetails({ span, depth, start, total }: Placed & { start: number; total: number }) {
   const left = ((span.start_time_ns - start) / total) * 100;
   const width = (Math.max(0, span.duration_ns) / total) * 100;
@@ -82,7 +85,7 @@ interface Placed {
   depth: number;
 }
 
-/** The spans below their parents, each once: parents can be missing, or go round in circles. */
+/** The spans below their parents, each once: parents can be missing, or form a cycle. */
 function arrange(spans: readonly Span[]): Placed[] {
   const sorted = spans.toSorted((a, b) => a.start_time_ns - b.start_time_ns);
   const ids = new Set(sorted.map(({ span_id }) => span_id));

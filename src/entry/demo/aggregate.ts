@@ -5,8 +5,8 @@ import type { DemoRequest } from './demo-request.js';
 const MINUTE_MS = 60_000;
 
 /**
- * The requests added up by minute, environment, endpoint, consumer and status: counted they are the same as
- * the requests.
+ * The requests summed by minute, environment, endpoint, consumer and status. Counting the sums gives the same
+ * result as counting the requests.
  */
 export function aggregateCounts(requests: Iterable<DemoRequest>): CountRecord[] {
   const sums = new Map<string, CountRecord & { counted: Map<string, Bin> }>();

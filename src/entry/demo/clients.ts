@@ -4,7 +4,7 @@ import { type DemoEndpoint, ENDPOINTS } from './endpoints.js';
 import { pickAddress, pickInternalAddress, pickPlace } from './ip-ranges.js';
 import { type Choices, type Random, Weighted } from '../../shared/random.js';
 
-/** Who sends requests, from where, and what for. */
+/** A sender of requests, its address, and its purpose. */
 export interface DemoClient {
   env: string;
   /** Null for anonymous clients. */

@@ -2,13 +2,13 @@ import type { ConsumerRecord } from '../../records/request-record.js';
 import { type Place, pickAddress, pickPlace } from './ip-ranges.js';
 import { type Choices, Random, Weighted } from '../../shared/random.js';
 
-/** Someone who calls the shop's API and says who it is. */
+/** A known caller of the shop's API. */
 export interface DemoConsumer {
   record: ConsumerRecord;
-  /** Days after the sample's first day on which its first request comes. */
+  /** Days after the sample's first day until its first request. */
   joinedOnDay: number;
   place: Place;
-  /** Where its requests come from. */
+  /** The addresses of its requests. */
   addresses: Choices<string>;
   userAgent: string;
 }
@@ -53,7 +53,7 @@ const CLIENTS: Choices<string> = [
   'Shop-SDK-Python/2.4.0',
   'Apache-HttpClient/5.3.1 (Java/21.0.4)',
 ];
-/** Most were there from the start; the others came later, one after the other. */
+/** Most consumers exist from the start; the others join one after the other. */
 const PRESENT_FROM_START = 36;
 const DAYS_BETWEEN_JOINS = 14;
 
@@ -77,14 +77,17 @@ const CONSUMERS: readonly DemoConsumer[] = IDENTITIES.map((record, index) => {
   };
 });
 
-/** A few are very busy and many are hardly there (Zipf's law). */
+/** A few consumers are very busy and many send hardly any requests (Zipf's law). */
 const BY_POPULARITY = new Weighted(CONSUMERS.map((consumer, index) => [consumer, 1 / (index + 2) ** 0.95]));
-/** Those that work on the development environment. */
+/** Consumers that use the development environment. */
 const IN_DEVELOPMENT = new Weighted(
   CONSUMERS.filter(({ record }) => record.group === 'Internal').map((consumer) => [consumer, 1]),
 );
 
-/** @param day days since the sample's first day; undefined when the one picked is not there yet. */
+/**
+ * @param day days since the sample's first day
+ * @returns undefined if the picked consumer has not joined yet
+ */
 export function pickConsumer(random: Random, day: number): DemoConsumer | undefined {
   const consumer = BY_POPULARITY.pick(random);
   return consumer.joinedOnDay <= day ? consumer : undefined;
@@ -94,7 +97,7 @@ export function pickDeveloper(random: Random): DemoConsumer {
   return IN_DEVELOPMENT.pick(random);
 }
 
-/** Not everybody has a name or is in a group. */
+/** Not every consumer has a name or a group. */
 function createIdentity(name: string, index: number): ConsumerRecord {
   if (INTERNAL.includes(name)) return { identifier: name, group: 'Internal' };
   const identifier = name.toLowerCase().replace(' ', '-');

@@ -3,7 +3,7 @@ import type { Admin } from '../../ops/admin/admin.js';
 import { hashApiKey, parseIdentifier } from '../../access/keys/api-key.js';
 import type { ClickHouse } from '../../store/client/clickhouse.client.js';
 
-/** Name of the keys that are made at a start and last until the next. */
+/** Name of the keys that a start creates and the next start revokes. */
 const PER_START = 'demo';
 const GIVEN = 'DEMO_API_KEY';
 
@@ -12,11 +12,11 @@ SELECT key_sha256 FROM api_keys_v1 FINAL
 WHERE identifier = {identifier:String} AND team_id = {team_id:Int64} AND revoked_at IS NULL AND expires_at IS NULL`;
 
 /**
- * A key of the team that can be shown: the given one, made where it is not there yet, or a new one. The store
- * holds only hashes, so a key of an earlier start cannot be shown again; the new one takes its place, and it
- * is revoked.
+ * A key of the team that can be shown: the given key, which is created if it does not exist, or a new one.
+ * The store only has hashes, so a key of an earlier start cannot be shown again; the new key replaces it, and
+ * the old one is revoked.
  *
- * @throws AdminError when the given key cannot be had
+ * @throws AdminError when the given key cannot be used
  */
 export async function demoKey(
   store: ClickHouse,
@@ -37,7 +37,7 @@ async function newKey(admin: Admin, teamId: number): Promise<string> {
   return key;
 }
 
-/** @throws AdminError when another key, or a revoked one, has the identifier. */
+/** @throws AdminError if another key, or a revoked one, has the identifier */
 async function isValid(store: ClickHouse, teamId: number, key: string): Promise<boolean> {
   const identifier = parseIdentifier(key) ?? '';
   const params = { identifier, team_id: teamId };

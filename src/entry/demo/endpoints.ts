@@ -1,6 +1,6 @@
 import { Weighted } from '../../shared/random.js';
 
-/** What an endpoint is about: gives its bodies their shape. */
+/** The subject of an endpoint, which determines the shape of its bodies. */
 export type Entity =
   | 'product'
   | 'review'
@@ -14,7 +14,7 @@ export type Entity =
   | 'report'
   | 'shipment';
 
-/** A route of the sample shop, and how its requests usually go. */
+/** A route of the sample shop, with its usual requests and responses. */
 export interface DemoEndpoint {
   method: string;
   /** Pattern, parameters in braces. */
@@ -28,7 +28,7 @@ export interface DemoEndpoint {
   isOpen: boolean;
   /** Median response time in milliseconds. */
   latencyMs: number;
-  /** Median of the request body's size; 0 where there is none. */
+  /** Median of the request body's size; 0 if there is no body. */
   requestBytes: number;
   /** Median of the response's size; null if it is streamed and unknown. */
   responseBytes: number | null;
@@ -249,5 +249,5 @@ export const ENDPOINTS: readonly DemoEndpoint[] = [
   }),
 ];
 
-/** The route whose data the demo leaves out of logs and traffic (docs/contract.md#excluded-endpoints). */
+/** The route that the demo marks as excluded from logs and traffic (docs/contract.md#excluded-endpoints). */
 export const EXCLUDED = { method: 'POST', path: '/internal/metrics' };

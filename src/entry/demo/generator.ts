@@ -14,7 +14,7 @@ import { DAY_MS, SLOT_MS, expectedVisits, isIncident } from './traffic-curve.js'
 import { FAILING, isFailing, isSlow } from './trouble.js';
 import { buildUnmatchedUrl, buildUrl, createParameters } from './urls.js';
 
-/** Requests that one visitor sends in a row. */
+/** Number of consecutive requests of a visitor. */
 const IN_A_ROW = new Weighted([
   [1, 55],
   [2, 22],
@@ -25,10 +25,10 @@ const IN_A_ROW = new Weighted([
 const LONGEST_ROW_MS = 6 * 25_000;
 
 /**
- * All requests of a slot, oldest first: the same ones each time, and no request is in two slots.
+ * All requests of a slot, oldest first: always the same ones, and no request is in two slots.
  *
- * @param slot start of the slot, and
- * @param origin the sample's beginning, which its growth counts from; milliseconds since the epoch
+ * @param slot start of the slot in milliseconds since the epoch
+ * @param origin the sample's beginning, from which its growth counts, in milliseconds since the epoch
  */
 export function requestsOfSlot(slot: number, origin: number): DemoRequest[] {
   const random = new Random(slot / SLOT_MS);

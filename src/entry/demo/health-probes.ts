@@ -11,14 +11,14 @@ const PROBE_AGENT = 'kube-probe/1.31';
 interface Probe {
   method: string;
   path: string;
-  /** It is due in every `every`th slot. */
+  /** It is sent in every `every`th slot. */
   every: number;
   userAgent: string;
   requestBytes: number;
   responseBytes: number;
 }
 
-/** Requests that machines send by the clock: health checks, and the metrics that the demo excludes. */
+/** Requests that machines send at fixed times: health checks, and the metrics that the demo excludes. */
 const PROBES: readonly Probe[] = [
   { method: 'GET', path: '/healthz', every: 1, userAgent: PROBE_AGENT, requestBytes: 0, responseBytes: 15 },
   { method: 'GET', path: '/ready', every: 2, userAgent: PROBE_AGENT, requestBytes: 0, responseBytes: 27 },

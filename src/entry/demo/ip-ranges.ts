@@ -1,6 +1,6 @@
 import { type Random, Weighted } from '../../shared/random.js';
 
-/** A block of public addresses that lies in one country as a whole. */
+/** A block of public addresses, all of them in one country. */
 export interface Place {
   country: string;
   /** The first two numbers of an IPv4 address, or the first three groups of an IPv6 one. */
@@ -50,13 +50,13 @@ export function pickPlace(random: Random): Place {
   return WEIGHTED.pick(random);
 }
 
-/** Any address of the place. */
+/** A random address of the place. */
 export function pickAddress(random: Random, { network }: Place): string {
   if (!network.includes(':')) return `${network}.${random.integer(0, 255)}.${random.integer(1, 254)}`;
   return `${network}:${random.integer(1, 0xffff).toString(16)}::${random.integer(1, 0xffff).toString(16)}`;
 }
 
-/** An address of the sample's own network, which lies in no country. */
+/** An address of the sample's own network, which is in no country. */
 export function pickInternalAddress(random: Random): string {
   return `10.20.${random.integer(0, 3)}.${random.integer(2, 254)}`;
 }

@@ -15,36 +15,39 @@ const BLOCK_MS = 10 * DAY_MS;
 /** Each part is generated in one turn of the event loop, some milliseconds long. */
 const PARTS_OF_DAY = 8;
 
-/** What is written, and for which app. */
+/** The app and the time range of a sample. */
 export interface Sample {
   appId: number;
   /** Its beginning, milliseconds since the epoch. */
   origin: number;
-  /** Its end, milliseconds since the epoch: no request is younger. */
+  /** Its end, milliseconds since the epoch: no request is later. */
   now: number;
 }
 
-/** Starts of the blocks that hold what is retained at `now` of a sample from `origin` on, oldest first. */
+/**
+ * Starts of the blocks that contain the retained part at `now` of a sample that began at `origin`, oldest
+ * first.
+ */
 export function listBlocks(origin: number, now: number): number[] {
   const first = Math.floor(Math.max(origin, trafficRetainedFrom(now)) / BLOCK_MS);
   const last = Math.floor(now / BLOCK_MS);
   return Array.from({ length: last - first + 1 }, (_, index) => (first + index) * BLOCK_MS);
 }
 
-/** The steps that loading a block may take, as the progress log has them. */
+/** The steps of loading a block, by their names in the progress log. */
 export function getSteps(block: number): { started: string; done: string } {
   return { started: `block ${block} begun as requests`, done: `block ${block} done` };
 }
 
 /**
- * Writes a sample block by block, each request once, however often a block is loaded until it is done:
+ * Writes a sample block by block, each request once, even if a block is loaded repeatedly:
  *
- * A block that is older than the logs' retention as a whole is written as sums, in one insert with one token,
- * and is done. A younger one is written as requests, which the ledger knows one by one; it is noted before
- * its first request, because it may have grown old before it is full, and must not become sums then.
+ * A block that is wholly older than the logs' retention is written as sums, in one insert with one token, and
+ * is then done. A younger block is written as requests, which the ledger records one by one. It is noted
+ * before its first request: it may become old before it is complete, and must not be written as sums then.
  */
 export class Loader {
-  /** What is written while the next requests are generated. */
+  /** Writes while the next requests are generated. */
   private readonly writing = new BackgroundTasks();
 
   constructor(
@@ -54,9 +57,9 @@ export class Loader {
   ) {}
 
   /**
-   * Loads a block; it can still be written when this resolves, until `end` does.
+   * Loads a block. The block may still be written when this resolves, until `end` resolves.
    *
-   * @param block start of one that is not done
+   * @param block start of a block that is not done
    */
   async load(block: number): Promise<void> {
     const { started, done } = getSteps(block);
@@ -72,7 +75,7 @@ export class Loader {
     if (end <= now) await this.progress.markDone(done);
   }
 
-  /** Waits until all is written. */
+  /** Waits until everything is written. */
   async end(): Promise<void> {
     await this.writing.end();
   }
@@ -87,7 +90,7 @@ export class Loader {
     });
   }
 
-  /** Day by day: a start after one that was cut short hands over the same batches, but for the last day's. */
+  /** Day by day: after an interruption, the next start writes the same batches, except for the last day's. */
   private async writeRequests(from: number, to: number): Promise<void> {
     const { appId, origin, now } = this.sample;
     for (let day = Math.max(from, origin); day < Math.min(to, now); day += DAY_MS) {
@@ -100,7 +103,7 @@ export class Loader {
   }
 }
 
-/** Generates the requests of whole days; what is written goes on meanwhile. */
+/** Generates the requests of whole days; writes continue between its steps. */
 async function generate(from: number, to: number, origin: number): Promise<DemoRequest[]> {
   const requests: DemoRequest[] = [];
   for (let part = from; part < to; part += DAY_MS / PARTS_OF_DAY) {

@@ -7,7 +7,7 @@ WHERE app_id = {app_id:UInt32} AND request_uuid IN {request_uuids:Array(UUID)}`;
 
 /**
  * Completed steps of loading the sample, persistent across starts. A step is recorded in the import ledger,
- * like a request, under a UUID made of its name, with another version than those of requests.
+ * like a request, under a UUID made of its name, with another version than the UUIDs of requests.
  */
 export class SeedProgress {
   private constructor(

@@ -3,7 +3,7 @@ import type { DemoEndpoint } from './endpoints.js';
 import { type Choices, type Random } from '../../shared/random.js';
 import { FAILING, SLOW } from './trouble.js';
 
-/** How a request went. */
+/** The outcome of a request. */
 export interface ModelledResponse extends Pick<
   RequestRecord,
   'status_code' | 'request_size_bytes' | 'response_size_bytes'
@@ -11,20 +11,20 @@ export interface ModelledResponse extends Pick<
   response_time_ms: number;
 }
 
-/** What fails while the payment provider is down. */
+/** Entities that fail while the payment provider is down. */
 const FAILING_ENTITIES = new Set(['order', 'payment']);
 const INCIDENT_STATUSES: Choices<number> = [500, 502, 503, 504];
-/** How long the shop waits for others before it gives up. */
+/** How long the shop waits for other services. */
 const GIVE_UP_MS = 30_000;
 const NO_BODY = new Set([204, 304]);
 
-/** What is wrong while a request is made. */
+/** The faults during a request. */
 export interface Wrong {
   /** Orders and payments fail. */
   isIncident: boolean;
   /** The slow route is slow. */
   isSlow: boolean;
-  /** The request is of the failing consumer, who fails. */
+  /** The request belongs to the failing consumer, and fails. */
   isFailing: boolean;
 }
 

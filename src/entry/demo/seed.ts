@@ -44,8 +44,8 @@ export async function seedDemo(
 }
 
 /**
- * With a key that stays the same, a token that does so as well. Otherwise each start creates one and revokes
- * the last one, because the store has only their hashes.
+ * With a fixed key, the token is fixed as well. Otherwise each start creates a token and revokes the last
+ * one, because the store only has hashes.
  */
 async function createToken(admin: Admin, appId: number, key: string | undefined): Promise<string> {
   const tokens = await admin.writeTokens.list(appId);
@@ -73,7 +73,7 @@ async function load(store: ClickHouse, sample: Sample, report: (line: string) =>
     await loader.load(block);
     if (progress.isDone(EXCLUSION)) continue;
     await loader.end();
-    // Once only, so that a removed mark stays removed.
+    // Only once, so that a mark that was removed stays removed.
     await createAdmin(store).endpoints.setExcluded(sample.appId, EXCLUDED.method, EXCLUDED.path, true);
     await progress.markDone(EXCLUSION);
   }
@@ -90,7 +90,7 @@ async function ensureTeam(admin: Admin, now: number): Promise<number> {
   return (known ?? (await admin.teams.create(TEAM, 'premium', computeOrigin(now)))).id;
 }
 
-/** The sample begins where its app does, at the first start as far back as traffic is kept. */
+/** The sample begins with its app. At the first start it reaches back as far as traffic is retained. */
 async function ensureApp(admin: Admin, teamId: number, now: number) {
   const known = (await admin.teams.listApps(teamId)).find(({ name }) => name === APP.name);
   const app = known ?? (await admin.apps.create(teamId, APP.name, APP.framework, computeOrigin(now)));

@@ -1,16 +1,16 @@
 /**
- * The unit the sample is made in: what falls into it follows from its start. The traffic's finest bucket,
- * too.
+ * The unit of generation: the start of a slot determines its requests. It is also the finest bucket of the
+ * traffic.
  */
 export const SLOT_MS = 15 * 60_000;
 export const DAY_MS = 86_400_000;
 
-/** Visits in a slot once the shop is grown up, averaged over the week. */
+/** Visits in a slot after the growth, averaged over the week. */
 const VISITS = 6.4;
-/** Share of those visits at the sample's beginning, and how long growing up takes. */
+/** Share of those visits at the sample's beginning, and the duration of the growth. */
 const AT_ORIGIN = 0.45;
 const GROWTH_DAYS = 395;
-/** Hour of the day (UTC) with the most traffic, and how far the day swings around its mean. */
+/** Hour of the day (UTC) with the most traffic, and the amplitude of the day around its mean. */
 const PEAK_HOUR = 14;
 const SWING = 0.72;
 /** Sunday to Saturday; the mean is 1. */
@@ -19,10 +19,10 @@ const WEEKDAYS = [0.6, 1.13, 1.17, 1.17, 1.16, 1.12, 0.65];
 const HOURS_PER_INCIDENT = 71;
 
 /**
- * Visits to expect in a slot: more by day than by night, fewer on weekends, slowly growing.
+ * Expected visits in a slot: more by day than by night, fewer on weekends, slowly growing.
  *
- * @param slot the slot's start, and
- * @param origin the sample's beginning, milliseconds since the epoch
+ * @param slot the slot's start in milliseconds since the epoch
+ * @param origin the sample's beginning in milliseconds since the epoch
  */
 export function expectedVisits(slot: number, origin: number): number {
   const hour = (slot % DAY_MS) / 3_600_000;

@@ -1,15 +1,13 @@
 import { DAY_MS } from './traffic-curve.js';
 
-/** Months that the first start loads; what is wrong begins in their last days and stays. */
+/** Months that the first start loads. The faults begin in their last days and stay. */
 const MONTHS = 13;
 const SLOW_DAYS = 3;
 const FAILING_DAYS = 2;
 
-/** The route that became slow, and how many times as long it takes. */
+/** The route that became slow, and the factor of its response times. */
 export const SLOW = { method: 'GET', path: '/v1/search', factor: 8 };
-/**
- * The consumer whose token has expired, as it has not noticed, and the share of its requests that carry it.
- */
+/** The consumer with an expired token, and the share of its requests that use it. */
 export const FAILING = { identifier: 'birch-outfitters', share: 0.85, status: 401 };
 
 /** Whether the slow route is slow in a slot; see `expectedVisits`. */

@@ -35,7 +35,7 @@ const UNMATCHED_TARGETS: Choices<string> = [
 ];
 
 const PARAMETERS: Readonly<Record<string, (random: Random) => string>> = {
-  // Squared, so that the first products are the most wanted ones.
+  // Squared, so that the first products are requested most.
   product_id: (random) => String(1_000 + Math.floor(random.fraction() ** 2 * 800)),
   cart_id: (random) => random.uuid(),
   item_id: (random) => String(random.integer(1, 9)),
@@ -71,7 +71,7 @@ export function createParameters(path: string, random: Random): PathParameters {
   return Object.fromEntries(names.map((name) => [name, PARAMETERS[name]?.(random) ?? '1']));
 }
 
-/** The URL of one request to an endpoint, query and all. */
+/** The URL of one request to an endpoint, with its query. */
 export function buildUrl(
   env: string,
   endpoint: Pick<DemoEndpoint, 'method' | 'path'>,

@@ -26,14 +26,14 @@ export interface AppMessage extends MessageKey {
   message: Message;
 }
 
-/** A request with its identity, and the message that it came in. */
+/** A request with its identity, and its message. */
 interface MessageRequest extends RequestKey {
   message: Message;
   /** Null if it is excluded from logs. */
   record: RequestRecord | null;
 }
 
-/** The landing tables in the order of insertion; their rows are of all apps. */
+/** Rows for the landing tables, in the order of insertion; they may belong to several apps. */
 interface RowsByTable extends InstanceRows {
   logged_requests: { row: ReturnType<typeof toLogRow>; record: RequestRecord }[];
   reported_errors: ReturnType<typeof errorRow>[];
@@ -75,7 +75,7 @@ export class BatchBuilder {
     };
   }
 
-  /** The batch that counts the pending spans of instances; null if all of them are counted already. */
+  /** The batch that counts the pending spans of instances; null if all of them are already counted. */
   async buildSettled(due: DueInstances): Promise<Batch | null> {
     const rows = noRows();
     await this.instances.settle(due, rows);
@@ -128,9 +128,7 @@ export class BatchBuilder {
     }
   }
 
-  /**
-   * Counts requests by their spans and metrics; a request that is in the store already is not counted again.
-   */
+  /** Counts requests by their spans and metrics, except requests that are already in the store. */
   private async addInstanceCounts(
     rows: RowsByTable,
     appId: number,
@@ -170,7 +168,7 @@ export class BatchBuilder {
   }
 }
 
-/** The requests of messages that have an identity: logged ones, and those of spans. */
+/** The requests of messages that have an identity: logged requests, and requests of spans. */
 export function requestsIn(messages: readonly AppMessage[]): MessageRequest[] {
   return messages.flatMap(({ app_id, message }) => [
     ...message.logs.map((record) => ({ app_id, request_uuid: record.request_uuid, message, record })),
@@ -228,7 +226,7 @@ function errorRow(appId: number, error: ErrorRecord, ids: RequestIds) {
 }
 
 /**
- * One row of `instance_reports`; none if it would be empty. Counts already update the time of the last
+ * One row of `instance_reports`; undefined if it would be empty. Counts already update the time of the last
  * synchronization, so only a sync without counts needs a row for it.
  */
 function reportRow(appId: number, message: Message, envId: number | undefined) {

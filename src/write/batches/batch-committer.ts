@@ -54,7 +54,7 @@ export class BatchCommitter {
   }
 
   /**
-   * @param weight about how many characters the message's rows have
+   * @param weight estimated characters of the message's rows
    * @throws if the store is unavailable, or another collector has the message
    */
   commit(message: AppMessage, weight: number): Promise<void> {
@@ -64,7 +64,7 @@ export class BatchCommitter {
     return outcome;
   }
 
-  /** Applies batches that any process left unapplied, at least that many seconds ago. */
+  /** Applies batches of any process that have been unapplied for at least that many seconds. */
   recover(olderThanSeconds: number): Promise<Recovery> {
     return this.queue.runExclusive(() => this.batchLog.recover(olderThanSeconds));
   }
@@ -73,7 +73,7 @@ export class BatchCommitter {
   async settle(): Promise<void> {
     const failed = new Set<number>();
     let triedBefore = -1;
-    // What is due is found in parts: one whose apps fail must not keep those of others out.
+    // Due instances are found in parts: if an app's part fails, other apps must still get their turn.
     while (failed.size > triedBefore) {
       triedBefore = failed.size;
       for (const due of await this.instances.findDue([...failed])) {
@@ -133,8 +133,8 @@ export class BatchCommitter {
   }
 
   /**
-   * Resolves to the messages of which an earlier batch is not applied, with the reason: they must not block
-   * the others.
+   * Resolves to the messages whose earlier batch is not applied, with the reasons. They must not block other
+   * messages.
    */
   private async commitBatch(messages: readonly AppMessage[]): Promise<Map<AppMessage, unknown>> {
     await this.resolveInDoubt();
@@ -171,7 +171,8 @@ export class BatchCommitter {
       await this.batchLog.write(batch, hold);
       this.inDoubt = undefined;
     } catch (error) {
-      // Rejected rows are not in the store, or are in the log: in both cases the message may be sent again.
+      // The rejected rows either are not in the store, or are in the log: in both cases the message may be
+      // sent again.
       if (!isOutcomeUnknown(error)) this.inDoubt = undefined;
       throw error;
     }
@@ -195,8 +196,8 @@ export class BatchCommitter {
 }
 
 /**
- * Of messages that count by spans, by metrics or by log records, the claims on their instances: how they
- * count is decided once, and so is whether a record was counted before.
+ * The claims on the instances of messages that count by spans, by metrics or by log records. The decisions
+ * how an instance is counted, and whether a record was counted before, are made once.
  */
 function instanceKeysIn(messages: readonly AppMessage[]): string[] {
   return messages

@@ -2,8 +2,7 @@
 const MAX_ITEMS = 2_000;
 const MAX_WEIGHT = 16 * 1024 * 1024;
 /**
- * While batches take long, the next one waits for half of the time of the last one, so that it is larger; up
- * to this.
+ * If batches take long, the next batch waits half of the last one's time, up to this, so that it is larger.
  */
 const MAX_DELAY_MS = 100;
 const DELAY_SHARE = 1 / 2;
@@ -16,13 +15,13 @@ interface Waiting<T> {
 }
 
 /**
- * Commits items in batches, one after another (group commit): a batch has the items that arrived while the
- * previous one was committed, and for a while after it. So a busy store gets few large blocks: a block costs
- * it as much as a thousand rows, because each table behind it gets a part. Items are added to a batch in
- * rotation by group, so that a group with many items delays only itself.
+ * Commits items in batches, one after another (group commit): a batch has the items that arrived during the
+ * previous commit and for a while after it. So a busy store gets few large blocks: a block costs it as much
+ * as a thousand rows, because each table behind it gets a part. A batch takes items in rotation by group, so
+ * that a group with many items delays only itself.
  */
 export class BatchQueue<T> {
-  /** By group, in the order in which they are served next. */
+  /** Waiting items by group; the group that is served next comes first. */
   private readonly waiting = new Map<number, Waiting<T>[]>();
   private count = 0;
   private running?: Promise<void>;
@@ -32,22 +31,22 @@ export class BatchQueue<T> {
   /**
    * @param commit writes a batch; resolves to the items that cannot be written, with reasons, and rejects if
    * none can
-   * @param batchDelayMs how long the first item of a batch waits for others, at least
+   * @param batchDelayMs minimum wait of a batch's first item for others
    */
   constructor(
     private readonly commit: (items: T[]) => Promise<ReadonlyMap<T, unknown>>,
     private readonly batchDelayMs: number,
   ) {}
 
-  /** How many items wait for a batch. */
+  /** Number of items that wait for a batch. */
   get length(): number {
     return this.count;
   }
 
   /**
-   * Resolves once the item's batch is committed; rejects when the item or its batch cannot be.
+   * Resolves once the item's batch is committed; rejects if the item or its batch cannot be committed.
    *
-   * @param weight about how many characters the item's rows have
+   * @param weight estimated characters of the item's rows
    * @param group its owner, such as an app
    */
   add(item: T, weight: number, group: number): Promise<void> {
@@ -94,7 +93,7 @@ export class BatchQueue<T> {
   private takeBatch(): Waiting<T>[] {
     const batch: Waiting<T>[] = [];
     let weight = 0;
-    // A map's iteration includes entries that are appended meanwhile: groups with more items, in rotation.
+    // A map's iteration includes entries appended during it: groups with more items, in rotation.
     for (const [group, items] of this.waiting) {
       const [next] = items;
       weight += next?.weight ?? 0;

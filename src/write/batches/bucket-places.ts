@@ -7,11 +7,10 @@ export const MAX_BIN = 2_048;
 const MAX_PLACE = 2 * MAX_BIN;
 
 /**
- * The bins of a point without the values that its stream had before, as many as were added. An exponential
- * histogram that lowers its scale counts the same values in wider buckets, each of which contains the places
- * of whole earlier ones.
+ * The bins of a point without the values that its stream already had. An exponential histogram that lowers
+ * its scale counts the same values in wider buckets, each of which contains the places of whole earlier ones.
  *
- * @param before places of earlier buckets, and how many values each had
+ * @param before places of earlier buckets, and the number of values in each
  */
 export function subtractBins(
   point: Pick<MetricPoint, 'bins' | 'bucket_width'>,
@@ -22,7 +21,7 @@ export function subtractBins(
     const place = earlier === ZERO_BIN ? earlier : findPlace(earlier, point.bucket_width);
     left.set(place, (left.get(place) ?? 0) - n);
   }
-  // Where a bucket lost values they are in another one, usually a lower one: the threshold of zero was
+  // Values that left a bucket are in another one, usually a lower one, because the threshold of zero was
   // raised.
   let missing = 0;
   const places = [...left.keys()].sort((a, b) => b - a);
@@ -36,7 +35,7 @@ export function subtractBins(
   return [...bins].filter(([, n]) => n > 0);
 }
 
-/** The middle one of the places of the bucket that contains a place: the same from each of its places. */
+/** The middle place of the bucket that contains a place: the same for each of its places. */
 export function findPlace(place: number, width: number): number {
   const middle = Math.floor((Math.floor(place / width) + 0.5) * width);
   return clamp(middle, -MAX_PLACE, MAX_PLACE);

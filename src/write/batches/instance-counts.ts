@@ -12,14 +12,14 @@ import { type AccuracyRow, utcDay } from './interval-days.js';
 type CountRow = ReturnType<typeof toCountRow>;
 type CountedBy = 'spans' | 'metric';
 
-/** A count or a point of an instance, its names resolved. */
+/** A count or a point of an instance, with its names resolved. */
 export interface OfInstance<R> {
   instance: string;
   record: R;
   ids: RequestIds;
 }
 
-/** The rows of counts, and of what is needed to count the next ones. */
+/** The rows of counts, and the rows needed to count later ones. */
 export interface InstanceRows {
   request_counts: CountRow[];
   percentile_accuracy_v1: AccuracyRow[];
@@ -34,18 +34,18 @@ interface StreamRow {
   time_ns: string;
   count: number;
   sum: number;
-  /** By the place of their bucket. */
+  /** Bins by the place of their bucket. */
   bins: [place: number, n: number][];
 }
 
-/** What a point adds to the requests that are counted: bins by k. */
+/** The requests that a point adds: bins by k. */
 interface Added {
   count: number;
   sum: number;
   bins: [k: number, n: number][];
 }
 
-/** Instances of an app that are to be counted by their spans. */
+/** Instances of an app whose spans are due to be counted. */
 export interface DueInstances {
   readonly app_id: number;
   readonly instances: string[];
@@ -54,14 +54,14 @@ export interface DueInstances {
 /** Cached decisions: they never change. */
 const MAX_CACHED_DECISIONS = 100_000;
 const MAX_DUE = 1_000;
-/** Pending rows that are counted in one batch, unless one instance has more. */
+/** Largest number of pending rows in one batch, unless a single instance has more. */
 const MAX_PENDING_ROWS = 20_000;
 /**
  * Pending rows of sizes that are counted when instances send their first durations; older ones are not
  * counted.
  */
 const MAX_PENDING_SIZES = 100_000;
-/** Errors beyond this say no more. */
+/** Larger errors say no more. */
 const MAX_ERROR = 1_000_000;
 
 /** Columns are qualified by their table: an alias of the same name would hide them. */
@@ -69,7 +69,7 @@ const DECISIONS = `
 SELECT toString(c.instance_uuid) AS instance_uuid, any(c.counted_by) AS counted_by FROM counted_instances_v1 AS c
 WHERE c.app_id = {app_id:UInt32} AND c.instance_uuid IN {instances:Array(UUID)}
 GROUP BY c.instance_uuid`;
-/** Rows without requests are of sizes, others of spans. */
+/** Rows without requests hold sizes; the other rows hold spans. */
 const PENDING = `
 SELECT app_id, timestamp, app_env_id, endpoint_id, consumer_id, status_code, requests, bytes_received, bytes_sent, bins
 FROM pending_counts_v1
@@ -95,9 +95,9 @@ GROUP BY s.stream`;
 
 /**
  * Counts the requests of instances that send spans, a metric, or both. Each instance is counted by one of
- * them. The decision is made once and stored: by the metric, which is complete, as soon as the instance sends
- * one; by spans if no metric arrives within the delay. Until then the counts of its spans are pending in the
- * store, and its sizes, which count if the metric does.
+ * them. Decision per instance, once, and stored: the metric if one arrives within `delayMs`, because it is
+ * complete, otherwise spans. Until then the counts of its spans are pending in the store, and so are its
+ * sizes, which only count with the metric.
  *
  * The caller holds the claims of the instances, so that only one writer decides at a time.
  */
@@ -140,8 +140,8 @@ export class InstanceCounts {
   }
 
   /**
-   * Sizes of instances whose first durations arrive: an OpenTelemetry Collector may split what an SDK exports
-   * at once.
+   * Finds sizes of instances whose first durations arrive: an OpenTelemetry Collector may split one export of
+   * an SDK.
    */
   private async findPendingSizes(app_id: number, instances: readonly string[]): Promise<CountRow[]> {
     const found: CountRow[] = [];
@@ -153,8 +153,7 @@ export class InstanceCounts {
   }
 
   /**
-   * Instances whose pending spans are older than the delay, in groups of one app each that are small enough
-   * for a batch.
+   * Instances whose pending spans are older than the delay, grouped by app and small enough for a batch.
    *
    * @param without apps that are left out
    */
@@ -244,8 +243,7 @@ export class InstanceCounts {
         last.set(stream, row);
         changed.set(stream, row);
       }
-      // Its count is what the next points are counted from (OpenTelemetry, metrics data model, unknown start
-      // time).
+      // Later points are counted from its count (OpenTelemetry, metrics data model, unknown start time).
       if (added.count === 0 || record.starts_unknown) continue;
       add(instance, pointRow(appId, record, added, ids));
       if (record.measure === 'time') accuracy.push(accuracyRow(appId, record));
@@ -260,8 +258,8 @@ function decisionRow(app_id: number, instance_uuid: string, counted_by: CountedB
 }
 
 /**
- * The difference of a cumulative point from the one before; the whole point after a reset, which lowers the
- * count.
+ * The difference between a cumulative point and the previous one; the whole point after a reset, which lowers
+ * the count.
  */
 function subtract(point: MetricPoint, before: StreamRow | undefined): Added {
   const { count, sum } = point;
@@ -312,12 +310,12 @@ function pointRow(appId: number, point: MetricPoint, { count, sum, bins }: Added
 
 const MINUTE_MS = 60_000;
 
-/** Sums of spans that claim to stand for very many others stay within the integers of a row. */
+/** Sums stay within the integers of a row, even if spans claim to stand for very many others. */
 function add(a: number, b: number): number {
   return Math.min(a + b, Number.MAX_SAFE_INTEGER);
 }
 
-/** The counts of each instance, minute, name and status as one row: no table is finer than a minute. */
+/** Sums the counts of each instance, minute, name and status to one row: no table is finer than a minute. */
 function sumUp(
   appId: number,
   counts: readonly OfInstance<SpanCount>[],

@@ -25,8 +25,8 @@ export function utcDay(epochMs: number): string {
 }
 
 /**
- * Notes the days on which client libraries counted response times of an app in intervals: percentiles are
- * less exact then.
+ * Records the days on which client libraries counted response times of an app in intervals, because
+ * percentiles are less exact then.
  */
 export class IntervalDays {
   /** Days that are in the store. */

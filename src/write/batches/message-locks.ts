@@ -8,7 +8,7 @@ import type { WriterCoordinator } from '../../coordination/writer-coordinator.js
 const HELD_MS = 60_000;
 
 /**
- * Prevents two collectors from processing the same message at the same time, as happens when a library
+ * Prevents two collectors from processing the same message at the same time. This happens when a library
  * retries before the first collector responds.
  */
 export class MessageLocks {

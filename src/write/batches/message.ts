@@ -21,9 +21,9 @@ export interface ErrorRecord extends DimensionNames {
   kind: ErrorKind;
   type: string;
   message: string;
-  /** Of a validation error, the path to the value. */
+  /** For a validation error, the path to the value. */
   location: string[];
-  /** Of a server error. */
+  /** Set for a server error. */
   stacktrace: string;
   sentry_event_id: string;
   errors: number;
@@ -76,7 +76,7 @@ export interface MetricPoint extends DimensionNames {
   /** 0 if it is unknown. */
   status_code: number;
   measure: Measure;
-  /** Number of requests that were measured, and the sum of their values: seconds or bytes. */
+  /** Number of measured requests, and the sum of their values in seconds or bytes. */
   count: number;
   sum: number;
   /**
@@ -84,14 +84,14 @@ export interface MetricPoint extends DimensionNames {
    * cumulative stream.
    */
   bins: { k: number; n: number; place: number }[];
-  /** Width of a bucket in places: more after an exponential histogram lowered its scale. */
+  /** Width of a bucket in places; it grows when an exponential histogram lowers its scale. */
   bucket_width: number;
-  /** How far the middle of a bin can be from its values: a part of the value, and seconds or bytes. */
+  /** Largest distance of a bin's middle from its values: relative, and in seconds or bytes. */
   relative_error: number;
   absolute_error: number;
   /** Identifies the cumulative stream; null for a point of an interval. */
   stream: string | null;
-  /** Whether the stream began at an unknown time before its first point, which is this one. */
+  /** Whether the stream began at an unknown time before this, its first point. */
   starts_unknown: boolean;
   /** End of the interval, in nanoseconds since the Unix epoch. */
   time_ns: bigint;
@@ -106,7 +106,7 @@ export interface Message {
   env: string;
   /** The sending process; null if unknown. */
   instanceUuid: string | null;
-  /** Environments, endpoints and consumers that it names. */
+  /** Environments, endpoints and consumers in the message. */
   names: DimensionNames[];
   counts: CountRecord[];
   logs: RequestRecord[];
@@ -137,7 +137,7 @@ export interface MessageContext {
 /** Estimated characters of a name, or of a report without its versions. */
 const ENTRY_CHARACTERS = 300;
 
-/** About how many characters the rows of a message have. */
+/** Estimated characters of a message's rows. */
 export function weighMessage(message: Message): number {
   const { names, counts, logs, errors, report, spans, logMessages, spanCounts, points } = message;
   const requests = logs.reduce((sum, request) => sum + weighRequest(request), 0);
@@ -150,12 +150,12 @@ export function weighMessage(message: Message): number {
   return rows + ENTRY_CHARACTERS * (names.length + 1);
 }
 
-/** About how many characters the row of a log record has. */
+/** Estimated characters of a log record's row. */
 export function weighLogMessage({ message }: Pick<LogMessage, 'message'>): number {
   return 2 * message.length + ENTRY_CHARACTERS;
 }
 
-/** About how many characters the row of an error has: line ends are escaped in it. */
+/** Estimated characters of an error's row: line ends are escaped in it. */
 export function weighError({ message, stacktrace }: Pick<ErrorRecord, 'message' | 'stacktrace'>): number {
   return 2 * (message.length + stacktrace.length) + 2 * ENTRY_CHARACTERS;
 }

@@ -3,11 +3,11 @@ export class RejectedEntries {
   count = 0;
   /** Why the first one was rejected. */
   reason?: string;
-  /** The first warning: of a member that was left out. */
+  /** The first warning, about a member that was left out. */
   warning?: string;
   /** Counts by invalid field, named as in the protocol. */
   readonly byField = new Map<string, number>();
-  /** How many optional members were left out, by name: they do not count as entries. */
+  /** Number of optional members that were left out, by name. They do not count as entries. */
   readonly members = new Map<string, number>();
 
   add(reason: string, entries = 1): void {
@@ -21,7 +21,7 @@ export class RejectedEntries {
     for (const name of names) this.members.set(name, (this.members.get(name) ?? 0) + 1);
   }
 
-  /** An optional member that was left out, of which the sender is told. */
+  /** Records an optional member that was left out; the sender receives the first such reason. */
   warn(reason: string): void {
     this.warning ??= reason;
     this.addMembers([rejectedField(reason)]);

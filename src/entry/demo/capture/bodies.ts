@@ -113,20 +113,18 @@ const ERRORS: Readonly<Record<number, readonly [code: string, message: string]>>
 };
 const SERVER_ERROR = ['internal_error', 'Something went wrong on our side.'] as const;
 
-/** The request's body as JSON text; null where it has none. */
+/** The request's body as JSON text; null if it has none. */
 export function requestBody(
   random: Random,
   { entity, parameters, request_size_bytes }: DemoRequest,
 ): string | null {
   if (entity === null || !request_size_bytes) return null;
   if (entity === 'token') return JSON.stringify({ grant_type: 'client_credentials', client_secret: MASK });
-  // Who sends it does not know the ID yet, or has it in the path.
+  // The sender does not know the ID yet, or has it in the path.
   return JSON.stringify({ ...ENTITIES[entity](random, parameters), id: undefined });
 }
 
-/**
- * The response's body as JSON text, about as long as its size says; null where it has none, or is no JSON.
- */
+/** The response's body as JSON text, of about the response's size; null if it has none, or is not JSON. */
 export function responseBody(random: Random, request: DemoRequest): string | null {
   const { entity, isList, parameters, status_code, response_size_bytes } = request;
   if (response_size_bytes === 0) return null;

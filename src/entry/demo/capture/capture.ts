@@ -8,7 +8,7 @@ import { requestHeaders, responseHeaders } from './headers.js';
 import { createLogs } from './logs.js';
 import { createSpans } from './spans.js';
 
-/** The request with what was captured of it: always the same for the same request. */
+/** The request with its captured data: always the same for the same request. */
 export function withCapture(request: DemoRequest): RequestRecord {
   return { ...request, captured_json: createCapture(request) };
 }

@@ -24,7 +24,7 @@ export function requestHeaders(request: DemoRequest, traceparent: string): Heade
   ];
 }
 
-/** Two of them carry the same name, as headers may. */
+/** Two of the headers have the same name, which is allowed. */
 export function responseHeaders(random: Random, request: DemoRequest): Header[] {
   const { timestamp, response_time_ms, status_code } = request;
   return [

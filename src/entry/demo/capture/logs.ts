@@ -5,12 +5,12 @@ import type { Random } from '../../../shared/random.js';
 
 type Line = Omit<CapturedLog, 'timestamp'>;
 
-/** Lines that the application logged while it worked on the request, oldest first. */
+/** Log records of the application during the request, oldest first. */
 export function createLogs(random: Random, request: DemoRequest): CapturedLog[] {
   const lines = createLines(random, request);
   const took = request.response_time_ms * 1_000;
   return lines.map((line, index) => {
-    // Each line in its own stretch of the time, so that they stay in order.
+    // Each line is in its own part of the time, so that they stay in order.
     const at = Math.floor((took * (index + random.fraction())) / lines.length);
     return { timestamp: formatMicroseconds(request.timestamp * 1_000 + at), ...line };
   });
@@ -33,7 +33,7 @@ function createLines(
 
 function workOn(random: Random, entity: Entity, method: string, succeeded: boolean): Line[] {
   const message = `query took ${random.integer(1, 40)} ms`;
-  // The driver's own log says nothing of files.
+  // The driver's own log names no files.
   const driver = { level: 'DEBUG', message, logger: 'pg', file: null, line: null };
   if (method === 'GET') return [line('DEBUG', `cache miss for ${entity}`, `shop.${entity}`, 88), driver];
   return succeeded ? [driver, line('INFO', `${entity} written`, `shop.${entity}`, 131)] : [driver];

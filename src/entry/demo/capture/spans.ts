@@ -5,15 +5,13 @@ import { type Step, createSteps } from './steps.js';
 
 const NS_PER_MS = 1_000_000n;
 
-/** The time something takes, nanoseconds since the epoch. */
+/** A range of time in nanoseconds since the epoch. */
 interface TimeRange {
   start: bigint;
   end: bigint;
 }
 
-/**
- * The request's own span and, within it, one for each step of its way; parents come before their children.
- */
+/** The request's span and, within it, a span for each step; parents come before their children. */
 export function createSpans(random: Random, request: DemoRequest, rootId: string): CapturedSpan[] {
   const start = BigInt(request.timestamp) * NS_PER_MS + BigInt(random.integer(0, 999_999));
   const took = BigInt(request.response_time_ms) * NS_PER_MS - BigInt(random.integer(0, 900_000));
@@ -38,7 +36,7 @@ export function createSpans(random: Random, request: DemoRequest, rootId: string
   ];
 }
 
-/** Spans of steps that follow each other inside a stretch, each with what is inside of it. */
+/** Spans of consecutive steps inside a range, each with its inner steps. */
 function createChildSpans(
   random: Random,
   steps: readonly Step[],

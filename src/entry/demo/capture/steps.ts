@@ -2,11 +2,11 @@ import type { Entity } from '../endpoints.js';
 import type { DemoRequest } from '../demo-request.js';
 import type { Random } from '../../../shared/random.js';
 
-/** One stage of a request's way through the shop. */
+/** One step of a request inside the shop. */
 export interface Step {
   name: string;
   kind: 'INTERNAL' | 'SERVER' | 'CLIENT' | 'PRODUCER';
-  /** Of the time of what it is part of; the shares of all its parts are below 0.9 together. */
+  /** Share of the parent's time; the shares of all steps of a parent sum to less than 0.9. */
   share: number;
   failed?: boolean;
   attributes: Readonly<Record<string, unknown>>;
@@ -29,7 +29,7 @@ const TABLES: Readonly<Record<Entity, string>> = {
 
 const VERBS: Readonly<Record<string, string>> = { GET: 'SELECT', POST: 'INSERT', DELETE: 'DELETE' };
 
-/** The steps of a request that a route served; none for others. */
+/** The steps of a request that a route served; empty for other requests. */
 export function createSteps(random: Random, request: DemoRequest): Step[] {
   const { entity, consumer, method, status_code } = request;
   if (entity === null) return [];
@@ -38,14 +38,14 @@ export function createSteps(random: Random, request: DemoRequest): Step[] {
     method === 'GET' ? cacheLookup(random) : validation(),
   ];
   if (isRejectedEarly(status_code)) return steps;
-  // What fails at the payment provider is never written.
+  // A failed payment is never written to the database.
   if (entity === 'payment' && method === 'POST') steps.push(charge(status_code));
   if (entity !== 'payment' || status_code < 500) steps.push(query(random, request, TABLES[entity]));
   if (entity === 'order' && status_code === 201) steps.push(publication());
   return steps;
 }
 
-/** Whether the request ended before it got to the data. */
+/** Whether the request ended before it reached the data. */
 function isRejectedEarly(status: number): boolean {
   return [304, 400, 401, 403, 422, 429].includes(status);
 }
