@@ -1,6 +1,7 @@
 # syntax=docker/dockerfile:1
 # docker build .                          the service for a ClickHouse server
 # docker build --build-arg EMBEDDED=1 .   with the engine inside as well, its data in /data
+# Its command line in a container:        docker exec -it NAME request-analytics
 
 # By digest, which a tag can leave; CONTRIBUTING.md says how it is moved.
 FROM node:24.20.0-bookworm-slim@sha256:ba849c60be29959425b8734d57b8b4b7d56f98edd9504c9af091d5281095a71e AS base
@@ -12,7 +13,7 @@ COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY tsconfig.json tsconfig.build.json ./
 COPY src ./src
-RUN npm run build
+RUN npm run build && chmod 755 dist/cli.cjs
 ARG EMBEDDED=
 RUN npm prune --omit=dev $([ -n "$EMBEDDED" ] || echo --omit=optional) --ignore-scripts --no-audit --no-fund
 
@@ -25,7 +26,7 @@ COPY --from=build /app/dist ./dist
 COPY package.json LICENSE ./
 COPY clickhouse/migrations ./clickhouse/migrations
 # Nothing else is ever written; with a server, nothing at all but /tmp by `import -`.
-RUN install -d -m 0700 -o node -g node /data
+RUN install -d -m 0700 -o node -g node /data && ln -s /app/dist/cli.cjs /usr/local/bin/request-analytics
 USER node
 EXPOSE 3000 3001
 HEALTHCHECK --interval=10s --timeout=3s --start-period=20s \

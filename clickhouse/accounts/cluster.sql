@@ -1,7 +1,7 @@
 -- On a cluster (`migrate --cluster`) as well, after `roles.sql`: the servers ask one another for the rows of their shards with
 -- the rights of the initial user. Accounts are kept in the Keeper (docs/cluster), so the statements run on one node.
 
--- What is acknowledged is on most replicas of its shard, so that a retry finds it wherever it comes; see docs/operations.md.
+-- What is acknowledged is on most replicas of its shard, so that a retry finds it wherever it comes; see docs/scale.md.
 CREATE SETTINGS PROFILE OR REPLACE request_analytics_cluster SETTINGS insert_quorum = 'auto';
 ALTER ROLE request_analytics_collector SETTINGS PROFILE 'request_analytics_cluster';
 ALTER ROLE request_analytics_owner SETTINGS PROFILE 'request_analytics_cluster';

@@ -11,7 +11,7 @@ type ReadTarget = Readonly<Record<string, string | number>>;
 
 /**
  * Writes an audit line for each read of headers and bodies of requests, if `AUDIT_READS` is on
- * (docs/operations.md#audit).
+ * (docs/observe.md#audit).
  */
 @Injectable()
 export class ReadAudit {

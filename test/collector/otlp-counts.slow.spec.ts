@@ -357,7 +357,7 @@ describe('requests counted by the metric of their durations', () => {
     const buckets = explicitBounds.map(() => 1n);
     await sender.deliver('metrics', metrics([duration([...buckets, 0n], { extremes: { explicitBounds } })]));
     expect(await accuracy()).toBe('0.597 +4ms');
-    for (const document of ['README.md', 'docs/design.md', 'docs/contract.md'])
+    for (const document of ['README.md', 'docs/read.md', 'docs/design.md', 'docs/contract.md'])
       expect(await readFile(document, 'utf8')).toContain('59.7 %');
   });
 

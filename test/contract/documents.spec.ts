@@ -1,10 +1,14 @@
-import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, readFileSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
+import { renderCliDocument } from '../setup/cli-document.js';
+import { PASTED_DOCUMENTS, SHELLS, listShellBlocks } from '../setup/document-blocks.js';
 
 const DOCUMENTS = [
   ...readdirSync('.').filter((name) => name.endsWith('.md')),
   ...filesIn('docs').filter((name) => name.endsWith('.md')),
 ];
+const BLOCKS = PASTED_DOCUMENTS.flatMap(listShellBlocks);
 const SOURCES = [...filesIn('src'), ...filesIn('test')].filter((name) => name.endsWith('.ts'));
 
 function filesIn(directory: string): string[] {
@@ -37,7 +41,7 @@ function whyBroken(document: string, target: string): string | undefined {
 
 describe('the documents', () => {
   it.each(DOCUMENTS)('%s has links that lead somewhere', (document) => {
-    const text = readFileSync(document, 'utf8').replace(/^```[^]*?^```/gm, '');
+    const text = readFileSync(document, 'utf8').replace(/^ *```[^]*?^ *```/gm, '');
     const targets = [...text.matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = '']) => target);
     expect(targets.flatMap((target) => whyBroken(document, target) ?? [])).toEqual([]);
   });
@@ -85,8 +89,8 @@ describe('the documents', () => {
       .filter((statement) => interval.test(statement))
       .map((statement) => /^CREATE (?:TABLE|MATERIALIZED VIEW) IF NOT EXISTS (\w+)/m.exec(statement)![1]!);
     expect(limited.length).toBeGreaterThan(2);
-    const manual = readFileSync('docs/operations.md', 'utf8');
-    const section = /^## Change the retention$[^]*?^## /m.exec(manual)![0];
+    const manual = readFileSync('docs/upgrade.md', 'utf8');
+    const [, section = ''] = manual.split(/^## Change the retention$/m);
     expect(
       limited
         .filter((name) => !/^(?:counts|bins)_per_/.test(name))
@@ -99,15 +103,55 @@ describe('the documents', () => {
     const actions = commands.flatMap((file) =>
       [...readFileSync(file, 'utf8').matchAll(/runAudited\(\s*'([^']+)'/g)].map(([, action]) => action),
     );
-    const row = /^\| `audit` .*$/m.exec(readFileSync('docs/operations.md', 'utf8'))![0];
+    const row = /^\| `audit` .*$/m.exec(readFileSync('docs/observe.md', 'utf8'))![0];
     expect(actions.length).toBeGreaterThan(20);
     expect(actions.filter((action) => !row.includes(`\`${action}\``))).toEqual([]);
   });
 
-  it('make each directory of the README once, so that its blocks can be pasted one after another', () => {
-    const made = [...readFileSync('README.md', 'utf8').matchAll(/^mkdir (\S+)/gm)].map(([, name]) => name);
+  it('make each directory once, so that their blocks can be pasted one after another', () => {
+    const made = BLOCKS.flatMap(({ text }) => [...text.matchAll(/^mkdir (\S+)/gm)].map(([, name]) => name));
     expect(made.length).toBeGreaterThan(2);
     expect(made).toEqual([...new Set(made)]);
+  });
+
+  // An interactive zsh, the shell of macOS, takes them for arguments.
+  it('have no comment in a block that is pasted', () => {
+    const commented = BLOCKS.flatMap(({ place, text }) =>
+      text
+        .split('\n')
+        .filter((line) => /(?:^|\s)#\s/.test(line))
+        .map((line) => `${place}: ${line}`),
+    );
+    expect(commented).toEqual([]);
+  });
+
+  it.each(Object.keys(SHELLS))('have blocks that %s parses', (shell) => {
+    if (spawnSync(shell, ['-c', 'true']).status !== 0) return;
+    for (const { place, text } of BLOCKS) {
+      const { status, stderr } = spawnSync(shell, ['-n'], { input: text, encoding: 'utf8' });
+      expect([place, status, stderr]).toEqual([place, 0, '']);
+    }
+  });
+
+  it('have blocks that a test runs, but for those that need Docker, hours or values of the reader', () => {
+    const others = BLOCKS.filter(({ isRun }) => !isRun).filter(
+      ({ text }) => !/\bdocker\b|\bhelm\b|^npm run test:|^export \w+=/m.test(text),
+    );
+    expect(others).toEqual([]);
+    expect(BLOCKS.filter(({ isRun }) => isRun).length).toBeGreaterThan(15);
+  });
+
+  it('begin with a README that a person reads to its end', () => {
+    expect(statSync('README.md').size).toBeLessThanOrEqual(12 * 1024);
+  });
+
+  it('have the command line as its help has it: npm run cli:generate', () => {
+    const prettier = ['node_modules/prettier/bin/prettier.cjs', '--stdin-filepath', 'docs/cli.md'];
+    const formatted = execFileSync(process.execPath, prettier, {
+      input: renderCliDocument(),
+      encoding: 'utf8',
+    });
+    expect(readFileSync('docs/cli.md', 'utf8')).toBe(formatted);
   });
 
   it('have each section of the contract once, and each anchor once', () => {

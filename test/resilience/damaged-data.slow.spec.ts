@@ -178,7 +178,7 @@ describeEmbedded('a store whose data is damaged', () => {
 
     it('is said in the log, by readiness and in the metrics, also at a start after the first', async () => {
       const service = await ProductProcess.start(['serve'], env);
-      const line = new RegExp(`^table ${table}.*${what}.*docs/operations.md`);
+      const line = new RegExp(`^table ${table}.*${what}.*docs/recover.md`);
       await eventually(() => readErrors(service).find((msg) => line.test(String(msg))));
       for (const url of [service.apiUrl, service.collectorUrl]) {
         const { status, text } = await sendRaw(url, '/health/ready');

@@ -22,6 +22,12 @@ interface Service {
   deploy?: { resources?: { limits?: { cpus?: string; memory?: string } } };
   ports?: string[];
   entrypoint?: string[];
+  read_only?: boolean;
+  cap_drop?: string[];
+  security_opt?: string[];
+  user?: string;
+  tmpfs?: string[];
+  logging?: unknown;
   command?: string[];
 }
 
@@ -150,11 +156,51 @@ const OTHER_RULES = [
   'top-level-properties-order',
 ];
 
-it.each(COMPOSE)('%s has the form of the Compose specification', (file) => {
+it.each([...COMPOSE, 'compose.small.yml'])('%s has the form of the Compose specification', (file) => {
   const rules = Object.fromEntries(OTHER_RULES.map((rule) => [rule, 0 as const]));
   const linter = new DCLinter({ rules, quiet: false, debug: false, exclude: [] });
   const results = linter.lintFiles([file], false) as { messages: unknown[] }[];
   expect(results.flatMap(({ messages }) => messages)).toEqual([]);
+});
+
+it('compose.small.yml hardens its one container as docker-compose.yml does, with a valid configuration', () => {
+  const [[, small], ...others] = listServices('compose.small.yml') as [[string, Service], ...unknown[]];
+  expect(others).toEqual([]);
+  const api = findService('docker-compose.yml', 'api');
+  for (const setting of ['read_only', 'cap_drop', 'security_opt', 'user', 'tmpfs', 'logging'] as const)
+    expect([setting, small[setting]]).toEqual([setting, api[setting]]);
+  const config = new Config(small.environment);
+  expect([config.dataDir, config.clickhouse.url, config.collector.isBesideApi]).toEqual([
+    '/data',
+    undefined,
+    true,
+  ]);
+  expect(small.ports).toEqual(['${PORT:-3000}:3000', '${COLLECTOR_PORT:-3001}:3001']);
+});
+
+it('the image has the command of which the documents speak', () => {
+  const text = readFileSync('Dockerfile', 'utf8');
+  expect(text).toContain('chmod 755 dist/cli.cjs');
+  expect(text).toContain('ln -s /app/dist/cli.cjs /usr/local/bin/request-analytics');
+});
+
+it('a tag pushes the image in both forms, the chart and the package', () => {
+  const { jobs } = parse('.github/workflows/ci.yml') as {
+    jobs: {
+      release: { if: string; needs: string[]; steps: { run?: string; with?: Record<string, unknown> }[] };
+    };
+  };
+  const { if: condition, needs, steps } = jobs.release;
+  expect([condition, needs]).toEqual([
+    "startsWith(github.ref, 'refs/tags/v')",
+    ['checks', 'server', 'image'],
+  ]);
+  const pushed = steps.filter((step) => step.with?.push === true).map((step) => step.with?.['build-args']);
+  expect(pushed).toEqual([undefined, 'EMBEDDED=1']);
+  const commands = steps.map(({ run = '' }) => run).join('\n');
+  expect(commands).toMatch(/^helm push /m);
+  expect(commands).toMatch(/^npm publish --ignore-scripts --access public$/m);
+  expect(JSON.parse(readFileSync('package.json', 'utf8'))).not.toHaveProperty('private');
 });
 
 describe('docker-compose.yml', () => {

@@ -65,8 +65,14 @@ export function writeEnvFile({ clickhouse, dataDir }: Config): string | undefine
   const present = existsSync(ENV_FILE) ? readFileSync(ENV_FILE, 'utf8') : '';
   if (clickhouse.url !== undefined || parseEnv(present).DATA_DIR) return undefined;
   const line = `DATA_DIR='${dataDir}'`;
-  appendFileSync(ENV_FILE, `${present === '' || present.endsWith('\n') ? '' : '\n'}${line}\n`);
-  return `${resolve(ENV_FILE)} names the store from now on: ${line}`;
+  const file = resolve(ENV_FILE);
+  try {
+    appendFileSync(ENV_FILE, `${present === '' || present.endsWith('\n') ? '' : '\n'}${line}\n`);
+  } catch (error) {
+    // In a container the working directory is read-only. Key and token must be shown all the same.
+    return `${file} cannot be written (${(error as NodeJS.ErrnoException).code}): set ${line} for later commands`;
+  }
+  return `${file} names the store from now on: ${line}`;
 }
 
 /** The address of the API, and of the collector, for programs on this machine. */
@@ -102,6 +108,7 @@ export function describeFirstSteps(config: Config, { team, app, key, writeToken 
     '',
     'In the shell that starts your application:',
     '',
+    `export API_KEY='${key}'`,
     ...otelVariables(config, writeToken),
     '',
     'An Express application (app.js), without a change to its code:',

@@ -90,6 +90,7 @@ function welcome({ key, appId, clientId, writeToken }: Sample, config: Config): 
     '',
     'Try, in another shell:',
     '',
+    `export API_KEY='${key}'`,
     curl('team'),
     curl(`apps/${appId}/request-logs?status_code=4xx,5xx&path=/v1/*&limit=5`),
     curl(`apps/${appId}/traffic?interval=day&timezone=Europe/Berlin`),

@@ -24,32 +24,17 @@ import { verifyCommand } from './verify.js';
 import { writeTokenCommand } from './write-token.js';
 
 const EXIT_CODES =
-  '\nExit codes: 0 done; 1 refused, failed or wrongly used; 2 findings of doctor; 78 invalid configuration; ' +
-  '130 or 143 an import, export or restore was stopped; 141 the reader of the output is gone.';
+  '\nExit codes: 0 done; 1 error or wrong usage; 2 doctor has findings; 78 invalid configuration; ' +
+  '130 or 143 an import, export or restore was stopped; 141 output pipe closed.';
 
-const COMMANDS = [
-  initCommand,
-  migrateCommand,
-  teamCommand,
-  appCommand,
-  envCommand,
-  keyCommand,
-  writeTokenCommand,
-  endpointCommand,
-  consumerCommand,
-  importCommand,
-  exportCommand,
-  backupCommand,
-  restoreCommand,
-  statusCommand,
-  doctorCommand,
-  verifyCommand,
-  serveCommand,
-  collectorCommand,
-  demoCommand,
-  mcpCommand,
-  openapiCommand,
-];
+/** By the headings of the help. */
+const COMMANDS = {
+  'Start:': [initCommand, serveCommand, collectorCommand, demoCommand],
+  'Data:': [importCommand, exportCommand, endpointCommand, consumerCommand],
+  'Teams, apps and keys:': [teamCommand, appCommand, envCommand, keyCommand, writeTokenCommand],
+  'Operation:': [statusCommand, doctorCommand, verifyCommand, backupCommand, restoreCommand, migrateCommand],
+  'For programs:': [mcpCommand, openapiCommand],
+};
 
 /** The command line with all its commands. */
 export function createProgram(): Command {
@@ -75,6 +60,9 @@ export function createProgram(): Command {
     .hook('preAction', () => {
       if (program.opts<{ json?: boolean }>().json) forceJson();
     });
-  for (const register of COMMANDS) register(program);
+  for (const [heading, commands] of Object.entries(COMMANDS)) {
+    program.commandsGroup(heading);
+    for (const register of commands) register(program);
+  }
   return program;
 }

@@ -259,7 +259,7 @@ async function checkDisks(repository: DoctorRepository): Promise<Finding[]> {
     const share = Math.floor((100 * free) / Math.max(1, total));
     return {
       finding: `the disk ${name} (${path}) has ${Math.floor(free / 1024 ** 2)} MB free, ${share} % of it`,
-      cure: 'Free space on it or enlarge it: see "The disk is full" in docs/operations.md.',
+      cure: 'Free space on it or enlarge it: see "The disk is full" in docs/recover.md.',
     };
   });
 }
@@ -336,7 +336,7 @@ async function checkData({ store }: DoctorRepository): Promise<Finding[]> {
     for (const { part, what } of damage)
       findings.push({
         finding: `${table}${part === null || part === '' ? '' : `, part ${part}`}: ${what}`,
-        cure: 'Keep a copy of the data, and see "Stored data is damaged" in docs/operations.md.',
+        cure: 'Keep a copy of the data, and see "Stored data is damaged" in docs/recover.md.',
       });
   }
   const finding = `not all tables were read within ${READ_TABLES_MS / 1000} s; the last one was ${last}`;

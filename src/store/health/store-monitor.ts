@@ -19,7 +19,7 @@ const MET_DAMAGE_TTL_MS = 3_600_000;
 const DISKS = 'SELECT name, free_space FROM system.disks WHERE NOT is_remote ORDER BY name';
 
 const ADVICE =
-  'Keep a copy of the data before anything else; what to do is in docs/operations.md, "Stored data is damaged".';
+  'Keep a copy of the data before anything else; what to do is in docs/recover.md, "Stored data is damaged".';
 
 /**
  * Checks the store for damage and free space at the start and then each minute, and collects damage that

@@ -1,23 +1,21 @@
 import { execFile, execFileSync, spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { TestApp } from '../setup/app.js';
+import { listShellBlocks } from '../setup/document-blocks.js';
 import { Tenant } from '../setup/tenant.js';
 
 const run = promisify(execFile);
-const SECTION = /^### Take everything out\n([^]*?)^## /m;
-const BLOCK = /^```sh\n([^]*?)^```$/gm;
 const hasJq = spawnSync('jq', ['--version']).status === 0;
 
-describe('the lines of the README that take everything out', () => {
+describe('the lines of docs/exports.md', () => {
   let app: TestApp;
   let tenant: Tenant;
-  const directory = mkdtempSync(join(tmpdir(), 'readme-'));
-  const section = SECTION.exec(readFileSync('README.md', 'utf8'))?.[1] ?? '';
-  const [parquet = '', pipeline = ''] = [...section.matchAll(BLOCK)].map(([, block]) => block!);
+  const directory = mkdtempSync(join(tmpdir(), 'exports-'));
+  const [parquet = '', pipeline = ''] = listShellBlocks('docs/exports.md').map(({ text }) => text);
 
   beforeAll(async () => {
     app = await TestApp.start();
@@ -42,7 +40,7 @@ describe('the lines of the README that take everything out', () => {
       'http://localhost:3000/v1/apps/1/',
       `${app.url}/v1/apps/${tenant.appId}/`,
     );
-    const options = { cwd: directory, env: { ...process.env, DEMO_API_KEY: tenant.key } };
+    const options = { cwd: directory, env: { ...process.env, API_KEY: tenant.key } };
     return (await run('bash', ['-o', 'pipefail', '-ec', script], options)).stdout;
   };
 
