@@ -158,6 +158,65 @@ describe('POST /v1/requests', () => {
     expect(await readLogs()).toMatchObject([{ method: 'GET', response_time_ms: 200 }]);
   });
 
+  describe('with parameters of the file import', () => {
+    const query = (members: Record<string, string>) => `?${new URLSearchParams(members).toString()}`;
+    const now = () => new Date(Date.now() - 60_000).toISOString();
+
+    it('takes a log_format of nginx and a LogFormat of Apache', async () => {
+      const at = now();
+      const nginx = `203.0.113.7 [${at.slice(0, 19)}+00:00] "GET /nginx HTTP/1.1" 200 0.25`;
+      const log_format = 'log_format timed $remote_addr [$time_iso8601] "$request" $status $request_time;';
+      expect(await send(nginx, {}, query({ format: log_format }))).toMatchObject({ body: { imported: 1 } });
+      const apache = `203.0.113.8 ${Date.parse(at)} "GET /apache HTTP/1.1" 404 1500`;
+      const LogFormat = 'LogFormat "%h %{msec}t \\"%r\\" %>s %D" timed';
+      expect(await send(apache, {}, query({ format: LogFormat }))).toMatchObject({ body: { imported: 1 } });
+      const logs = await readLogs();
+      expect(logs.sort((one, other) => (one.url < other.url ? -1 : 1))).toMatchObject([
+        { url: '/apache', status_code: 404, response_time_ms: 2, client_ip: '203.0.113.8' },
+        { url: '/nginx', status_code: 200, response_time_ms: 250, client_ip: '203.0.113.7' },
+      ]);
+    });
+
+    it('takes JSON with names of its own, and only with them', async () => {
+      const body = JSON.stringify({
+        ts: now(),
+        verb: 'PUT',
+        req: { url: '/a' },
+        res: { status: 201 },
+        took: 5_000,
+      });
+      const map = 'timestamp=ts,method=verb,url=req.url,status_code=res.status,response_time_us=took';
+      expect(await send(body)).toMatchObject({ status: 422 });
+      expect(await send(body, {}, query({ map, base_url: 'https://api.example.com/v1/' }))).toMatchObject({
+        body: { imported: 1 },
+      });
+      expect(await readLogs()).toMatchObject([
+        { method: 'PUT', url: 'https://api.example.com/v1/a', status_code: 201, response_time_ms: 5 },
+      ]);
+    });
+
+    it.each([
+      ['', '162.158.62.29', null],
+      ['false', '162.158.62.29', null],
+      ['true', '8.8.8.8', 'bob'],
+    ])(
+      'takes the client of a CDN with trust_forwarded=%s as %s',
+      async (trust_forwarded, client_ip, consumer) => {
+        const time = new Date(Date.now() - 60_000)
+          .toUTCString()
+          .replace(/^\w+, (\d+) (\w+) (\d+) (\S+) GMT/, '$1/$2/$3:$4 +0000');
+        const body = `162.158.62.29 - bob [${time}] "GET /cf HTTP/1.1" 200 5 "-" "curl/8" "8.8.8.8"`;
+        const members = {
+          format: 'combined',
+          ...(trust_forwarded !== '' && { trust_forwarded }),
+          ...(consumer !== null && { consumer_from: 'user' }),
+        };
+        expect(await send(body, {}, query(members))).toMatchObject({ body: { imported: 1 } });
+        expect(await readLogs()).toMatchObject([{ client_ip, consumer }]);
+      },
+    );
+  });
+
   it('recognizes the requests of a file import', async () => {
     const [one = '', two = ''] = lines(2);
     const options = { appId: client.tenant.appId, env: 'prod', source: '', now: Date.now() };
@@ -199,6 +258,42 @@ describe('POST /v1/requests', () => {
     ['an environment that is not UTF-8', 422, line(), {}, '?env=%ff', /^env: must be percent-encoded UTF-8/],
     ['an invalid source', 422, line(), {}, `?source=${'x'.repeat(65)}`, /^source: must be 1 to 64/],
     ['an unknown format', 422, line(), {}, '?format=xml', /^format: must be one of ndjson, /],
+    [
+      'a format string without a status',
+      422,
+      line(),
+      {},
+      '?format=%24remote_addr%20%22%24request%22',
+      /^format: .*status/,
+    ],
+    ['a map without an equals sign', 422, line(), {}, '?map=ts', /^map: /],
+    ['a map of an unknown member', 422, line(), {}, '?map=colour=c', /^map: .*colour/],
+    [
+      'a map of a format that is not JSON',
+      422,
+      line(),
+      {},
+      '?map=url=u&format=combined',
+      'map: has names of JSON, which the format is not',
+    ],
+    ['a map that is not UTF-8', 422, line(), {}, '?map=url=%ff', 'map: must be percent-encoded UTF-8'],
+    [
+      'another trust_forwarded',
+      422,
+      line(),
+      {},
+      '?trust_forwarded=yes',
+      'trust_forwarded: must be true or false',
+    ],
+    ['another consumer_from', 422, line(), {}, '?consumer_from=host', 'consumer_from: must be user'],
+    [
+      'a base URL that is none',
+      422,
+      line(),
+      {},
+      '?base_url=ftp://a',
+      /^base_url: must be an http or https URL/,
+    ],
     ['another encoding', 415, line(), { 'content-encoding': 'br' }, '', /^Content-Encoding must be gzip/],
     ['bytes that are not gzip', 400, line(), { 'content-encoding': 'gzip' }, '', /^body: must be gzip/],
     ['gzip that is not named', 400, gzipSync(line()), {}, '', 'body: is gzip without Content-Encoding: gzip'],

@@ -245,6 +245,31 @@ describe('NameRegistry', () => {
       expect(JSON.parse(`{${log!.record_json}`)).toMatchObject({ env: '*', consumer: '*', path: '*' });
     });
 
+    it('is counted under * first where it was made from a URL: half of the limit stays for routes', async () => {
+      await createAdmin(store).apps.setNameLimits(appId, { ...LIMITS, endpoints: 6 });
+      const inferred = (path: string) => buildRequest({ path, is_path_inferred: true, status_code: 200 });
+      const route = (path: string) => buildRequest({ path });
+      const overflowing = async (...requests: ReturnType<typeof route>[]) => {
+        const written = await writer.write(appId, requests);
+        return written.filter(({ overflow }) => overflow?.includes('endpoints')).length;
+      };
+      // In one batch the routes come first, and a path that is a route as well is one.
+      expect(
+        await overflowing(
+          inferred('/a'),
+          inferred('/b'),
+          inferred('/c'),
+          inferred('/r1'),
+          route('/r1'),
+          route('/r2'),
+        ),
+      ).toBe(2);
+      await restart();
+      expect(await overflowing(inferred('/d'), inferred('/a'))).toBe(1);
+      expect(await overflowing(route('/r3'), route('/r4'), route('/r5'), route('/r6'))).toBe(1);
+      expect(await names('endpoints_v1', 'path')).toEqual(['/a', '/r1', '/r2', '*', '/r3', '/r4', '/r5']);
+    });
+
     it('is * in the log of a request without an endpoint as well', async () => {
       await createAdmin(store).apps.setNameLimits(appId, LIMITS);
       await writer.write(

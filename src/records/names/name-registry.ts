@@ -26,6 +26,7 @@ export interface WithIds<R> {
 export type DimensionNames = Pick<RequestRecord, 'env' | 'method' | 'path' | 'consumer' | 'timestamp'> & {
   /** False: an existing endpoint is used, but no endpoint is created. */
   registersPath?: boolean;
+  is_path_inferred?: boolean;
 };
 
 interface ConsumerRow extends NameRow {
@@ -229,13 +230,28 @@ function collectNames(records: readonly DimensionNames[]): BatchNames {
     consumers: new Map(),
   };
   for (const [index, record] of records.entries()) {
-    const { env, method, path, consumer, timestamp: seenAt, registersPath = true } = record;
+    const {
+      env,
+      method,
+      path,
+      consumer,
+      timestamp: seenAt,
+      registersPath = true,
+      is_path_inferred = false,
+    } = record;
     if (!batchNames.envs.has(env)) batchNames.envs.set(env, { members: { name: env }, seenAt });
     if (path !== null) {
       const key = endpointKey(method, path);
       batchNames.endpoints.add(key);
-      if (registersPath && !batchNames.newEndpoints.has(key))
-        batchNames.newEndpoints.set(key, { members: { method, path }, seenAt, index });
+      const named = batchNames.newEndpoints.get(key);
+      if (named) named.isInferred &&= is_path_inferred;
+      else if (registersPath)
+        batchNames.newEndpoints.set(key, {
+          members: { method, path },
+          seenAt,
+          index,
+          isInferred: is_path_inferred,
+        });
     }
     if (consumer === null) continue;
     const { identifier, name, group } = consumer;

@@ -18,6 +18,8 @@ export interface NewName {
   seenAt: number;
   /** Whether the row has more than the name. */
   isDescribed?: boolean;
+  /** Whether no application named it: such names take at most half of the limit. */
+  isInferred?: boolean;
 }
 
 interface NameTableSpec<Row> {
@@ -117,11 +119,15 @@ SELECT uniqExact(id) AS names FROM ${table} WHERE app_id = {app_id:UInt32} AND $
     const { overflow } = this.spec;
     const params = { app_id: appId, overflow: overflow.key };
     const [counted] = await this.store.rows<{ names: number }>('names.count', this.count, params);
-    const room = Math.max(0, limit - (counted?.names ?? 0));
-    await this.insert(appId, missing.slice(0, room), rows);
-    if (missing.length <= room) return rows;
+    const admitted = chooseNames(missing, limit, counted?.names ?? 0);
+    await this.insert(
+      appId,
+      missing.filter(([key]) => admitted.has(key)),
+      rows,
+    );
+    if (admitted.size === missing.length) return rows;
     const row = await this.requireOverflow(appId);
-    for (const [key] of missing.slice(room)) rows.set(key, row);
+    for (const [key] of missing) if (!admitted.has(key)) rows.set(key, row);
     return rows;
   }
 
@@ -191,4 +197,16 @@ SELECT uniqExact(id) AS names FROM ${table} WHERE app_id = {app_id:UInt32} AND $
     rows.set(key, row);
     this.cache.set(`${appId}/${key}`, row);
   }
+}
+
+/** The new names for which the limit has room: first those that an application named. */
+function chooseNames(
+  missing: readonly (readonly [key: string, name: NewName])[],
+  limit: number,
+  existing: number,
+): ReadonlySet<string> {
+  const named = missing.filter(([, { isInferred }]) => !isInferred).slice(0, Math.max(0, limit - existing));
+  const room = Math.max(0, Math.ceil(limit / 2) - existing - named.length);
+  const inferred = missing.filter(([, { isInferred }]) => isInferred).slice(0, room);
+  return new Set([...named, ...inferred].map(([key]) => key));
 }
