@@ -324,17 +324,17 @@ function readSecret(path: string): string | undefined {
 }
 
 function findMisspelled(env: NodeJS.ProcessEnv): string[] {
-  const known = [...Object.keys(SPECS), ...SECRETS.map((name) => `${name}_FILE`)];
+  const knownNames = [...Object.keys(SPECS), ...SECRETS.map((name) => `${name}_FILE`)];
   return Object.keys(env).flatMap((name) => {
-    if (known.includes(name)) return [];
+    if (knownNames.includes(name)) return [];
     const upper = name.toUpperCase();
     const isCompared = name.length >= MIN_COMPARED_LENGTH;
-    const meant = known.find(
-      (one) =>
+    const meant = knownNames.find(
+      (variable) =>
         // Words alone, such as `PORT`, are names of other programs in lower case.
-        (one.includes('_') && joinWords(upper) === joinWords(one)) ||
+        (variable.includes('_') && joinWords(upper) === joinWords(variable)) ||
         // A typing error in the first letter is rare; `X_API_KEY` is a name of its own.
-        (isCompared && one.startsWith(upper.charAt(0)) && distance(upper, one) <= MAX_EDITS),
+        (isCompared && variable.startsWith(upper.charAt(0)) && distance(upper, variable) <= MAX_EDITS),
     );
     return meant === undefined
       ? []

@@ -42,11 +42,11 @@ export function advancePaths(
 ): ReadonlySet<JsonPathStep> | null {
   if (expected.size === 0) return expected;
   const following = new Set<JsonPathStep>();
-  for (const one of expected) {
-    if (one.isAnywhere) following.add(one);
-    if (one.name !== null && one.name !== String(step)) continue;
-    if (one.next === null) return null;
-    following.add(one.next);
+  for (const expectedStep of expected) {
+    if (expectedStep.isAnywhere) following.add(expectedStep);
+    if (expectedStep.name !== null && expectedStep.name !== String(step)) continue;
+    if (expectedStep.next === null) return null;
+    following.add(expectedStep.next);
   }
   return following;
 }

@@ -27,7 +27,7 @@ export function parseTracing(env: NodeJS.ProcessEnv): { config: TracingConfig | 
   const exporter = env.OTEL_TRACES_EXPORTER ?? (hasEndpoint ? 'otlp' : 'none');
   if (exporter === 'none' || OTEL_SDK_DISABLED.toLowerCase() === 'true') return { config: null, issues: [] };
   const sent = env.OTEL_EXPORTER_OTLP_TRACES_PROTOCOL ?? env.OTEL_EXPORTER_OTLP_PROTOCOL ?? 'http/protobuf';
-  const protocol = PROTOCOLS.find((known) => known === sent);
+  const protocol = PROTOCOLS.find((candidate) => candidate === sent);
   const { OTEL_TRACES_SAMPLER: sampler, OTEL_TRACES_SAMPLER_ARG: samplingRate } = env;
   const issues: string[] = [];
   if (exporter !== 'otlp') issues.push('OTEL_TRACES_EXPORTER: must be otlp or none');

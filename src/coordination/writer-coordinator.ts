@@ -122,8 +122,8 @@ export class LocalCoordinator implements WriterCoordinator {
 
   private allocateId(sequence: string, name: string, highest: number | undefined): number {
     const key = `${sequence}/${name}`;
-    const known = this.ids.get(key);
-    if (known !== undefined) return known;
+    const remembered = this.ids.get(key);
+    if (remembered !== undefined) return remembered;
     const last = this.lastIds.get(sequence) ?? highest;
     if (last === undefined) return 0;
     const id = Math.max(last, highest ?? 0) + 1;

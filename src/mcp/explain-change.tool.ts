@@ -149,7 +149,7 @@ async function measureChange(queryBoth: QueryBoth, measure: Measure, top: number
     const groups = (await queryBoth(MEASURED[measure], groupBy, slowFromMs))
       .map((group): Moved => ({ ...group, contribution: findContribution(measure, group, whole) }))
       .filter(({ contribution }) => contribution !== 0)
-      .sort((one, other) => Math.abs(other.contribution) - Math.abs(one.contribution));
+      .sort((a, b) => Math.abs(b.contribution) - Math.abs(a.contribution));
     dimensions.push({ name, groupBy, shown: groups.slice(0, top), rest: groups.slice(top) });
   }
   const change = findContribution(measure, whole, whole);
@@ -160,8 +160,8 @@ async function measureChange(queryBoth: QueryBoth, measure: Measure, top: number
 /** The change as a table: the whole, then the groups of all dimensions by their rank. */
 function buildTable(change: Change, { scope, clock, window, baseline, top, consumers }: Call) {
   const { measure, overview, whole, slowFromMs } = change;
-  const [counted, countedBaseline] = [window, baseline].map((one) =>
-    findCountedWindow(one, undefined, clock),
+  const [counted, countedBaseline] = [window, baseline].map((period) =>
+    findCountedWindow(period, undefined, clock),
   );
   const facts = {
     app_id: scope.app.id,

@@ -34,7 +34,7 @@ export async function find(
   const all = await reader.listApps(account);
   const apps = appName === undefined ? all : [chooseApp(all, appName)];
   const searched = apps.slice(0, MAX_APPS_SEARCHED);
-  const has = (one: Found['kind']) => kind === undefined || kind === one;
+  const has = (wanted: Found['kind']) => kind === undefined || kind === wanted;
   const lists: Found[][] = [
     has('app') ? chooseNames(query, apps.map(describeApp)) : [],
     ...(has('env') ? apps.map((app) => chooseNames(query, describeEnvs(app))) : []),
@@ -71,7 +71,7 @@ export async function find(
     .flatMap((list) =>
       hasMatch ? list.filter(({ match }) => match !== 'similar').slice(0, limit) : list.slice(0, MAX_SIMILAR),
     )
-    .sort((one, other) => MATCHES.indexOf(one.match) - MATCHES.indexOf(other.match))
+    .sort((a, b) => MATCHES.indexOf(a.match) - MATCHES.indexOf(b.match))
     .map(({ kind, app, id, name, detail, match }) => [kind, app, id, name, detail, match]);
   const skipped = apps.length - searched.length;
   const table = {
@@ -97,11 +97,11 @@ function chooseNames(query: string, names: readonly Omit<Found, 'match'>[]): Fou
     names.length,
   );
   return names
-    .map((one): Found => {
-      const contains = one.name.toLowerCase().includes(text);
-      return { ...one, match: one.name === query ? 'exact' : contains ? 'contains' : 'similar' };
+    .map((match): Found => {
+      const contains = match.name.toLowerCase().includes(text);
+      return { ...match, match: match.name === query ? 'exact' : contains ? 'contains' : 'similar' };
     })
-    .sort((one, other) => (query === '' ? 0 : order.indexOf(one.name) - order.indexOf(other.name)));
+    .sort((a, b) => (query === '' ? 0 : order.indexOf(a.name) - order.indexOf(b.name)));
 }
 
 function describeApp({ id, name, framework, envs }: App): Omit<Found, 'match'> {

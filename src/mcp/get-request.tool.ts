@@ -47,8 +47,8 @@ export async function getRequest(
   const fields =
     part === undefined ? readFields(details, app, formatTime(Date.parse(details.timestamp), clock)) : {};
   const pieces = readParts(details)
-    .filter((one) => part === undefined || one.part === part)
-    .map((one) => ({ ...one, text: one.text.slice(offset), offset }));
+    .filter((piece) => part === undefined || piece.part === part)
+    .map((piece) => ({ ...piece, text: piece.text.slice(offset), offset }));
   if (part !== undefined && pieces.length === 0) throw new ToolError(`The request has no ${part}.`);
   const renderWith = (tokens: number) => render(uuid, app.id, clock.timezone, fields, pieces, tokens);
   // Both forms of the result contain each text, and JSON escapes some characters. So the number of tokens for
@@ -72,7 +72,7 @@ function render(
   const kept = cutFields(fields, tokens);
   const cut = pieces.flatMap(({ part, text, offset }) => {
     const end = (shown.get(part) ?? '').length;
-    return end < text.length ? [{ part, offset: offset + end, left: text.length - end }] : [];
+    return end < text.length ? [{ part, offset: offset + end, remaining: text.length - end }] : [];
   });
   return buildResult({
     title: `Request ${uuid} of app ${appId}; times in ${timezone}`,
@@ -88,7 +88,7 @@ function render(
       ...Array.from(shown, ([name, text]) => `${name}:\n${showInvisible(text)}`),
     ],
     leftOut: cut.map(
-      ({ part, offset, left }) => `${left} characters of ${part}: part ${part}, offset ${offset}`,
+      ({ part, offset, remaining }) => `${remaining} characters of ${part}: part ${part}, offset ${offset}`,
     ),
     next: cut[0] && { request_uuid: uuid, part: cut[0].part, offset: cut[0].offset },
   });
@@ -96,13 +96,13 @@ function render(
 
 /** Each part gets an equal share of the tokens; tokens that short parts do not need go to the longer ones. */
 function cutPieces(pieces: readonly Piece[], tokens: number): Map<Part, string> {
-  let [left, count] = [tokens, pieces.length];
-  const byLength = [...pieces].sort((one, other) => one.text.length - other.text.length);
+  let [remaining, count] = [tokens, pieces.length];
+  const byLength = [...pieces].sort((a, b) => a.text.length - b.text.length);
   const shown = new Map<Part, string>();
   for (const { part, text } of byLength) {
-    const kept = cutToTokens(text, Math.floor(left / count));
+    const kept = cutToTokens(text, Math.floor(remaining / count));
     shown.set(part, kept);
-    left -= estimateTokens(kept);
+    remaining -= estimateTokens(kept);
     count--;
   }
   return new Map(pieces.map(({ part }) => [part, shown.get(part) ?? '']));
@@ -128,11 +128,11 @@ function readFields(details: RequestDetails, app: App, timestamp: string): Recor
 }
 
 function cutFields(fields: Readonly<Record<string, Cell>>, tokens: number): Record<string, Cell> {
-  const most = Math.max(LEAST_FIELD_TOKENS, tokens * SHARE_OF_A_FIELD);
+  const maxTokens = Math.max(LEAST_FIELD_TOKENS, tokens * SHARE_OF_A_FIELD);
   return Object.fromEntries(
     Object.entries(fields).map(([name, value]) => [
       name,
-      EXACT_FIELDS.has(name) ? value : cutCell(value, most),
+      EXACT_FIELDS.has(name) ? value : cutCell(value, maxTokens),
     ]),
   );
 }

@@ -192,7 +192,7 @@ async function rankGroups(
   { metrics: [sortBy = 'requests'], groupBy, top, findConsumers }: MetricsCall,
   groups: readonly Group[],
 ) {
-  const sorted = groups.toSorted((one, other) => readNumber(other, sortBy) - readNumber(one, sortBy));
+  const sorted = groups.toSorted((a, b) => readNumber(b, sortBy) - readNumber(a, sortBy));
   const shown = sorted.slice(0, top);
   const rest = sorted.slice(top);
   const consumers = await findConsumers(shown);

@@ -17,7 +17,7 @@ export function findNearest(text: string, names: Iterable<string>, count = MAX_S
     return { name, rank: contains ? edits - 1 : edits };
   });
   return ranked
-    .sort((one, other) => one.rank - other.rank)
+    .sort((a, b) => a.rank - b.rank)
     .slice(0, count)
     .map(({ name }) => name);
 }

@@ -34,8 +34,8 @@ export function serveRemoteTools(baseUrl: string, key: string): void {
         return await readResult(response);
       } catch (error) {
         const { message, cause } = error as { message: string; cause?: NodeJS.ErrnoException };
-        const why = cause?.code ?? cause?.message ?? message;
-        return failure(`The service at ${url} cannot be reached (${why}).`);
+        const reason = cause?.code ?? cause?.message ?? message;
+        return failure(`The service at ${url} cannot be reached (${reason}).`);
       }
     }),
   );
@@ -47,10 +47,10 @@ async function readResult(response: Response): Promise<CallToolResult> {
   if (response.ok && isCallToolResult(body?.result)) return body.result;
   const retryAfter = response.headers.get('Retry-After');
   const detail = body?.detail ?? (body?.error as { message?: unknown } | undefined)?.message;
-  const why = typeof detail === 'string' ? showInvisible(detail).slice(0, MAX_DETAIL) : 'no result';
+  const reason = typeof detail === 'string' ? showInvisible(detail).slice(0, MAX_DETAIL) : 'no result';
   return failure(
     [
-      `The service responded ${response.status}: ${why}.`,
+      `The service responded ${response.status}: ${reason}.`,
       ADVICE[response.status],
       retryAfter !== null && `Call again in ${retryAfter} seconds.`,
     ]

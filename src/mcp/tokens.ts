@@ -32,15 +32,15 @@ export function estimateTokens(text: string): number {
 
 /** The beginning of a text with at most `tokens` tokens, without half a character at its end. */
 export function cutToTokens(text: string, tokens: number): string {
-  let left = tokens;
+  let remaining = tokens;
   for (const run of text.matchAll(RUNS)) {
     const count = countRun(run);
-    if (count > left) {
-      const kept = text.slice(0, run.index + Math.floor(left * charactersFor(run)));
+    if (count > remaining) {
+      const kept = text.slice(0, run.index + Math.floor(remaining * charactersFor(run)));
       // Removes a blank at the end, which belongs to no word now, and half of a pair of surrogates.
       return kept.replace(/(?:[\uD800-\uDBFF]| )$/, '');
     }
-    left -= count;
+    remaining -= count;
   }
   return text;
 }

@@ -75,9 +75,9 @@ function cutRow(row: readonly Cell[], exactColumns: number, tokens: number): Cel
 }
 
 /** The largest number up to `max` that fits; 0 if none does. */
-export function findLast(most: number, fits: (count: number) => boolean): number {
-  if (fits(most)) return most;
-  let [low, high] = [0, most];
+export function findLast(max: number, fits: (count: number) => boolean): number {
+  if (fits(max)) return max;
+  let [low, high] = [0, max];
   while (high - low > 1) {
     const middle = (low + high) >> 1;
     if (fits(middle)) low = middle;
@@ -150,7 +150,7 @@ export function buildResult({
     `--- ${fence} ${NOTICE}`,
     ...lines.filter((line) => line !== ''),
     `--- ${fence} end`,
-    ...leftOut.map((one) => `Left out: ${one}`),
+    ...leftOut.map((sentence) => `Left out: ${sentence}`),
     ...(next ? [`Next: ${JSON.stringify(next)}`] : []),
   ].join('\n');
   return {

@@ -8,7 +8,9 @@ const INVISIBLE = /(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Variation_Selector}]/gu
 
 /** A text of a monitored application with its invisible characters written as escapes. */
 export function showInvisible(text: string): string {
-  return text.toWellFormed().replace(INVISIBLE, (one) => `\\u{${(one.codePointAt(0) ?? 0).toString(16)}}`);
+  return text
+    .toWellFormed()
+    .replace(INVISIBLE, (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`);
 }
 
 /** The text for one cell of a table: it ends neither the cell nor the line. */

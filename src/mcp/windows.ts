@@ -26,8 +26,8 @@ export interface Clock {
 }
 
 export function createClock(timezone = 'UTC'): Clock {
-  const known = parseTimezone(timezone);
-  if (!(known instanceof ConstraintViolation)) return { now: Date.now(), timezone: known };
+  const zone = parseTimezone(timezone);
+  if (!(zone instanceof ConstraintViolation)) return { now: Date.now(), timezone: zone };
   const nearest = findNearest(timezone, Intl.supportedValuesOf('timeZone'));
   throw new ToolError(
     `There is no timezone ${quoteName(timezone)}. It must be an IANA name; nearest: ${nearest.join(', ')}.`,

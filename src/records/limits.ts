@@ -40,11 +40,11 @@ export function limitHeaders(
   ignored: string[],
 ): (readonly [string, string])[] {
   const kept: (readonly [string, string])[] = [];
-  let left = MAX_BODY;
+  let remaining = MAX_BODY;
   for (const [key, value] of headers) {
     const text = truncate(value, MAX_VALUE);
-    left -= key.length + text.length;
-    if (left >= 0 && kept.length < MAX_ATTRIBUTES) kept.push([key, text]);
+    remaining -= key.length + text.length;
+    if (remaining >= 0 && kept.length < MAX_ATTRIBUTES) kept.push([key, text]);
     else ignored.push(name);
   }
   return kept;

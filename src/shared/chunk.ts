@@ -18,11 +18,11 @@ export function* chunk<T>(values: readonly T[], size: number): Generator<T[]> {
  * Splits texts into parts of at most `maxLength` characters; a longer text is a part of its own.
  * @param perText characters that each text takes in addition
  */
-export function* chunkBySize(texts: Iterable<string>, most: number, perText = 0): Generator<string[]> {
+export function* chunkBySize(texts: Iterable<string>, maxLength: number, perText = 0): Generator<string[]> {
   let part: string[] = [];
   let size = 0;
   for (const text of texts) {
-    if (part.length > 0 && size + text.length > most) {
+    if (part.length > 0 && size + text.length > maxLength) {
       yield part;
       part = [];
       size = 0;

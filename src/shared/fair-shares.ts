@@ -45,8 +45,8 @@ export class FairShares {
     const fits = () => this.holders.size === 0 || this.total + holder.amount <= this.capacity;
     if (!fits()) {
       const share = Math.max(this.leastShare, this.capacity / this.groupByTeam(holder.team).size);
-      const own = sum(this.groupByTeam().get(holder.team) ?? []);
-      if (own > 0 && own + holder.amount > share) throw new NoRoom('team');
+      const teamAmount = sum(this.groupByTeam().get(holder.team) ?? []);
+      if (teamAmount > 0 && teamAmount + holder.amount > share) throw new NoRoom('team');
       while (!fits()) {
         const victim = this.findVictim(holder.team, share);
         if (!victim) throw new NoRoom('others');
@@ -70,7 +70,7 @@ export class FairShares {
     groups.delete(asking);
     const [largest] = [...groups.values()].sort((a, b) => sum(b) - sum(a));
     if (!largest || sum(largest) <= share) return undefined;
-    return largest.reduce((slowest, one) => (one.waitedMs() >= slowest.waitedMs() ? one : slowest));
+    return largest.reduce((slowest, holder) => (holder.waitedMs() >= slowest.waitedMs() ? holder : slowest));
   }
 
   private groupByTeam(...more: (number | undefined)[]): Map<number | undefined, Holder[]> {
@@ -86,6 +86,6 @@ export class FairShares {
 
 function sum(holders: Iterable<Holder>): number {
   let amount = 0;
-  for (const one of holders) amount += one.amount;
+  for (const holder of holders) amount += holder.amount;
   return amount;
 }

@@ -123,10 +123,10 @@ export class Tracing {
  */
 async function describeService() {
   const resources = await import('@opentelemetry/resources');
-  const own = { 'service.name': NAME, 'service.version': PRODUCT_VERSION };
+  const defaults = { 'service.name': NAME, 'service.version': PRODUCT_VERSION };
   return resources
     .defaultResource()
-    .merge(resources.resourceFromAttributes(own))
+    .merge(resources.resourceFromAttributes(defaults))
     .merge(resources.detectResources({ detectors: [resources.envDetector] }));
 }
 

@@ -162,7 +162,7 @@ export class BatchLog {
     const states = await this.store.rows<BatchState>('batches.states', STATES, { batch_ids });
     const rejected = await this.applyAgain(states);
     const appended = new Set(states.map(({ batch_id }) => batch_id));
-    const batchByKey = new Map(batches.map((one) => [messageKey(one), one.batch_id]));
+    const batchByKey = new Map(batches.map((batch) => [messageKey(batch), batch.batch_id]));
     const sorted: SortedMessages<M> = { unseen: [], rejected: new Map() };
     for (const message of messages) {
       const batch = batchByKey.get(messageKey(message));
@@ -226,16 +226,18 @@ export class BatchLog {
     for (const [id, { since }] of this.unfinished) if (since < endedBefore) this.unfinished.delete(id);
     if (this.unfinished.size === 0) return open;
     const wanted = new Set(requests);
-    const overlapping = [...this.unfinished].filter(([, one]) => one.requests.some((key) => wanted.has(key)));
+    const overlapping = [...this.unfinished].filter(([, batch]) =>
+      batch.requests.some((key) => wanted.has(key)),
+    );
     if (overlapping.length === 0) return open;
     const batch_ids = overlapping.map(([id]) => id);
     const states = await this.store.rows<BatchState>('batches.states', STATES, { batch_ids });
     const rejected = await this.applyAgain(states);
     for (const { batch_id } of states) if (!rejected.has(batch_id)) this.unfinished.delete(batch_id);
     const inDoubt = new StoreUnavailable('an earlier write of the same requests may not have ended');
-    for (const [id, one] of overlapping)
+    for (const [id, batch] of overlapping)
       if (this.unfinished.has(id))
-        for (const key of one.requests) open.set(key, { id, reason: rejected.get(id) ?? inDoubt });
+        for (const key of batch.requests) open.set(key, { id, reason: rejected.get(id) ?? inDoubt });
     return open;
   }
 

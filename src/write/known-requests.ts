@@ -43,11 +43,11 @@ export class KnownRequests {
       if (!unknown.has(key)) unknown.set(key, request);
     }
     for (const some of chunkForLookup([...unknown.values()])) {
-      const known = await this.store.rows<RequestKey>('requests.known', KNOWN, {
+      const stored = await this.store.rows<RequestKey>('requests.known', KNOWN, {
         app_ids: [...new Set(some.map(({ app_id }) => app_id))],
         request_uuids: some.map(({ request_uuid }) => request_uuid),
       });
-      for (const request of known) unknown.delete(requestKey(request));
+      for (const request of stored) unknown.delete(requestKey(request));
     }
     await this.removeKnownSpans(unknown);
     return [...unknown.values()];
@@ -59,7 +59,7 @@ export class KnownRequests {
       unlogged_span ? [{ app_id, ...unlogged_span }] : [],
     );
     for (const some of chunkForLookup(keys)) {
-      const known = await this.store.rows<{ app_id: number; trace_id: string; span_id: string }>(
+      const stored = await this.store.rows<{ app_id: number; trace_id: string; span_id: string }>(
         'requests.known_spans',
         KNOWN_SPANS,
         {
@@ -68,7 +68,7 @@ export class KnownRequests {
           span_ids: some.map(({ span_id }) => span_id),
         },
       );
-      for (const { app_id, trace_id, span_id } of known)
+      for (const { app_id, trace_id, span_id } of stored)
         requests.delete(requestKey({ app_id, request_uuid: findRequestUuid(trace_id, span_id) }));
     }
   }

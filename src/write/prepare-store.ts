@@ -78,7 +78,7 @@ export async function prepareStore(store: ClickHouse): Promise<PreparedStore> {
 async function recover(log: BatchLog): Promise<string[]> {
   try {
     const { rejected } = await log.recover(0);
-    return [...rejected].map(([batch, why]) => `batch ${batch} cannot be applied: ${String(why)}`);
+    return [...rejected].map(([batch, reason]) => `batch ${batch} cannot be applied: ${String(reason)}`);
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error;
     return [`incomplete batches cannot be applied: ${error.message}`];

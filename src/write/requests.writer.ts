@@ -21,7 +21,7 @@ type RunCommit = (commit: () => Promise<void>) => Promise<void>;
 
 /** Writes complete requests into the landing table, each once, even if it is passed repeatedly. */
 export class RequestsWriter {
-  private readonly known: KnownRequests;
+  private readonly knownRequests: KnownRequests;
 
   /** @param log its owner marks applied batches from time to time */
   constructor(
@@ -31,7 +31,7 @@ export class RequestsWriter {
     private readonly redactor = Redactor.standard,
     private readonly log = new BatchLog(store),
   ) {
-    this.known = new KnownRequests(store);
+    this.knownRequests = new KnownRequests(store);
   }
 
   /**
@@ -76,7 +76,7 @@ export class RequestsWriter {
       const unfinished = await this.log.finish(keys);
       const unknown: RequestRecord[] = [];
       const work = new Slices();
-      for (const { record } of await this.known.filterUnknown(requests)) {
+      for (const { record } of await this.knownRequests.filterUnknown(requests)) {
         unknown.push(this.redactor.redactRequest(record));
         if (work.isOver) await work.giveWay();
       }

@@ -37,7 +37,7 @@ function parse(metrics: MetricInit[]): Message {
 }
 
 function parseOne(request: ExportMetricsServiceRequest): Message {
-  const context = { digest: 'x', env: undefined, now: NOW, maxSpanWeight: 1, expansion: { left: 0 } };
+  const context = { digest: 'x', env: undefined, now: NOW, maxSpanWeight: 1, expansion: { remaining: 0 } };
   return finish(parseMetrics(request, context))[0]!;
 }
 

@@ -14,7 +14,7 @@ function parseSpan(members: object) {
   const request = create(ExportTraceServiceRequestSchema, {
     resourceSpans: [{ scopeSpans: [{ spans: [span] }] }],
   });
-  const context = { digest: 'x', env: undefined, now: NOW, maxSpanWeight: 1, expansion: { left: 0 } };
+  const context = { digest: 'x', env: undefined, now: NOW, maxSpanWeight: 1, expansion: { remaining: 0 } };
   const [message] = finish(parseTraces(request, context));
   const [record] = message!.spans;
   return {

@@ -101,8 +101,8 @@ export class FallbackCounter extends WindowCounter implements OnModuleInit, OnAp
     this.isCircuitClosed = false;
     const isFlapping = performance.now() - this.closedAt < STEADY_MS;
     this.probeMs = isFlapping ? Math.min(this.probeMs * 2, MAX_PROBE_MS) : this.timing.probeMs;
-    const why = describeError(this.redis.disconnection ?? error);
-    this.log.warn(`Redis unavailable (${why}), rate limiting falls back to this process`);
+    const reason = describeError(this.redis.disconnection ?? error);
+    this.log.warn(`Redis unavailable (${reason}), rate limiting falls back to this process`);
     this.probeLater();
   }
 

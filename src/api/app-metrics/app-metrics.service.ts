@@ -76,9 +76,9 @@ function tooMuch(
   { body }: QueryMetricsInput,
   maxRows: number,
 ): ValidationException | undefined {
-  const why =
+  const reason =
     error instanceof ResultTooLong
       ? `the result has more than ${maxRows} rows`
       : error instanceof ResultTooLarge && 'the result has too many bytes';
-  return why ? new ValidationException([createIssue('body', [], body, valueError(why))]) : undefined;
+  return reason ? new ValidationException([createIssue('body', [], body, valueError(reason))]) : undefined;
 }

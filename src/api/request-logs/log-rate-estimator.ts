@@ -18,8 +18,8 @@ export class LogRateEstimator {
 
   /** Average of all retained records; `now` is in milliseconds since the epoch. */
   async estimate(scope: AppScope, now: number): Promise<number> {
-    const known = this.rates.get(scope.appId);
-    if (known !== undefined) return known;
+    const cached = this.rates.get(scope.appId);
+    if (cached !== undefined) return cached;
     const retained = { start: logsRetainedFrom(now), end: now };
     const { records, oldest } = await this.repository.countAndOldest(scope, retained);
     // Not cached: otherwise the first page after an import would read the whole window.

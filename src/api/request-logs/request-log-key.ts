@@ -23,5 +23,5 @@ export const REQUEST_LOG_KEY: { readonly [Name in keyof RequestLogKey]: KeyMembe
 
 function readTime(text: string): number | ConstraintViolation {
   const timestamp = parseTimestamp(text);
-  return timestamp.kind === 'invalid' ? notATimestamp(timestamp.why) : resolveTimestamp(timestamp);
+  return timestamp.kind === 'invalid' ? notATimestamp(timestamp.reason) : resolveTimestamp(timestamp);
 }

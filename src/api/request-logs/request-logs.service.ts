@@ -93,9 +93,9 @@ export class RequestLogsService {
     limit: number,
   ): Promise<{ rows: JsonLines; count: number; hasMore: boolean }> {
     const read = <F extends ScanResult>(
-      most: number,
+      maxRecords: number,
       query: (step: ScanStep, after?: RequestLogKey) => Promise<F>,
-    ) => this.scanNewest(scope, input, window, most, query);
+    ) => this.scanNewest(scope, input, window, maxRecords, query);
     const page = (step: ScanStep, after?: RequestLogKey) => this.repository.page(scope, input, step, after);
     try {
       const rows = JsonLines.join(await read(limit + 1, page));

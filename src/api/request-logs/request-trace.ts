@@ -43,16 +43,16 @@ export function findOwnSpan(
  */
 export function addTrace(
   details: Buffer,
-  { ownSpan: own, isShared }: { ownSpan: TraceSpan | undefined; isShared: boolean },
+  { ownSpan, isShared }: { ownSpan: TraceSpan | undefined; isShared: boolean },
   spans: readonly TraceSpan[],
   logs: readonly TraceLog[],
 ): Buffer {
-  const belonging = own ? findBelow(own, spans) : spans;
+  const belonging = ownSpan ? findBelow(ownSpan, spans) : spans;
   const ids = new Set(belonging.map(({ span_id }) => span_id));
   const isAlone = !isShared && spans.filter(({ kind }) => kind === 'SERVER').length <= 1;
   const ofRequest = logs.filter(({ span_id, server_span_id }) =>
     server_span_id !== NO_SPAN
-      ? server_span_id === own?.span_id
+      ? server_span_id === ownSpan?.span_id
       : ids.has(span_id) || (isAlone && !spans.some((span) => span.span_id === span_id)),
   );
   const exception = belonging.map(findException).find((found) => found !== undefined);

@@ -258,7 +258,7 @@ function checkAttributeValue(
   value: FilterScalar | readonly FilterScalar[],
 ): ConstraintViolation | undefined {
   const values: readonly FilterScalar[] = typeof value === 'object' ? value : [value];
-  const types = new Set(values.map((one) => (typeof one === 'bigint' ? 'number' : typeof one)));
+  const types = new Set(values.map((item) => (typeof item === 'bigint' ? 'number' : typeof item)));
   const [type] = types;
   if (type === undefined) return valueError('the list must not be empty');
   if (types.size > 1) return valueError('the values of a list must be of one type');

@@ -266,7 +266,7 @@ function compareByType(
     };
   const types = `'Int64', 'UInt64', 'Double'`;
   const asDouble = compareAs(`JSONExtractFloat(${at})`, param, (text) => `toFloat64(${text})`);
-  const integers = toList(value).flatMap((one) => toInteger(one) ?? []);
+  const integers = toList(value).flatMap((item) => toInteger(item) ?? []);
   if (!isList && integers.length === 0) return { types, sql: asDouble, params };
   const asInteger = compareAs(
     `toInt128OrZero(JSONExtractRaw(${at}))`,

@@ -33,5 +33,5 @@ export type CoordinatorCall = {
 export function findSocketPath(dataDir: string): string | undefined {
   const path = join(resolve(dataDir), FILE);
   const paths = [path, `./${relative('', path)}`];
-  return paths.find((one) => Buffer.byteLength(one) <= MAX_PATH_BYTES);
+  return paths.find((candidate) => Buffer.byteLength(candidate) <= MAX_PATH_BYTES);
 }

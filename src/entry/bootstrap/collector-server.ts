@@ -150,8 +150,8 @@ async function startRecovery(committer: BatchCommitter, kind: ClickHouse['kind']
     try {
       const { completed, rejected } = await committer.recover(olderThanSeconds);
       if (completed > 0) log.warn(`recovered ${completed} incomplete batches`);
-      for (const [batch, why] of rejected)
-        log.error(`batch ${batch}: ${why instanceof Error ? why.message : String(why)}`);
+      for (const [batch, reason] of rejected)
+        log.error(`batch ${batch}: ${reason instanceof Error ? reason.message : String(reason)}`);
     } catch (error) {
       log.warn(error instanceof Error ? error.message : error);
     }

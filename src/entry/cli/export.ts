@@ -166,10 +166,10 @@ function headerLength({ fields }: ExportQuery): number {
 }
 
 async function* skip(chunks: AsyncIterable<Buffer>, bytes: number): AsyncGenerator<Buffer> {
-  let left = bytes;
+  let remaining = bytes;
   for await (const chunk of chunks) {
-    const rest = chunk.subarray(left);
-    left = Math.max(0, left - chunk.length);
+    const rest = chunk.subarray(remaining);
+    remaining = Math.max(0, remaining - chunk.length);
     if (rest.length > 0) yield rest;
   }
 }
@@ -182,7 +182,7 @@ export function parseFilter(text: string): ExportFilter {
   const isNumber =
     field !== 'timestamp' &&
     Object.entries(EXPORT_FILTERS).some(([name, { type }]) => name === field && type === 'Int64');
-  const toValue = (one: string) => (isNumber && /^-?\d+$/.test(one) ? Number(one) : one);
+  const toValue = (item: string) => (isNumber && /^-?\d+$/.test(item) ? Number(item) : item);
   const isList = op === 'in' || op === 'not_in';
   const filter = {
     field,

@@ -66,8 +66,8 @@ export function runImport(paths: readonly string[], options: ImportOptions): Pro
     const writer = RequestsWriter.create(store, coordinator, nameLimits, new Redactor(redaction));
     // If this process is the only writer, no incomplete batch is in flight elsewhere.
     const recovery = await writer.recover(isShared ? ABANDONED_AFTER_SECONDS : 0);
-    for (const [batch, why] of recovery.rejected)
-      printMessage(`batch ${batch} cannot be completed: ${String(why)}`);
+    for (const [batch, reason] of recovery.rejected)
+      printMessage(`batch ${batch} cannot be completed: ${String(reason)}`);
     const { read, imported, duplicates, rejected, logged } = await importPaths(
       paths,
       { ...options, format },
@@ -176,16 +176,20 @@ async function importFiles(
     rejects?.close();
     const { summary } = importer;
     const profile = importer.profile.summarize();
-    const formats = [...new Set(results.map((one) => one.format).filter((one) => one !== undefined))];
+    const formats = [
+      ...new Set(results.map((result) => result.format).filter((result) => result !== undefined)),
+    ];
     // If all lines are invalid, there is no profile.
-    const known = profile.from === null ? {} : { format: formats.join(', '), ...profile };
-    printResult({ ...summary, ...known, ...(files.length > 1 && { files: results.map(toFigures) }) });
+    const shownProfile = profile.from === null ? {} : { format: formats.join(', '), ...profile };
+    printResult({ ...summary, ...shownProfile, ...(files.length > 1 && { files: results.map(toFigures) }) });
     const requests = summary.read - summary.rejected;
     for (const line of adviseOnImport({ ...profile, app, formats, requests, baseUrl }, new Config()))
       printForPeople(line);
     // A failed import has no result of the file at which it failed.
     const isWhole =
-      isStored && results.length === files.length && !results.some((one) => one.error ?? one.isStopped);
+      isStored &&
+      results.length === files.length &&
+      !results.some((result) => result.error ?? result.isStopped);
     report(summary, importer.rejectedLines.list(), isWhole);
     await end;
   }

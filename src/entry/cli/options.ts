@@ -36,7 +36,7 @@ export function consumerIdentifier(value: string): string {
 
 /** Text for the end of a command's help. */
 export function examples(...commands: readonly string[]): string {
-  return `\nExamples:\n${commands.map((one) => `  request-analytics ${one}`).join('\n')}`;
+  return `\nExamples:\n${commands.map((command) => `  request-analytics ${command}`).join('\n')}`;
 }
 
 /** An ISO 8601 time, UTC without an offset, in milliseconds since the epoch. */

@@ -76,8 +76,8 @@ export class RejectsFile {
 }
 
 function isSameFile(path: string, other: string): boolean {
-  const [one, two] = [path, other].map((name) => statSync(name, { throwIfNoEntry: false }));
-  return one !== undefined && one.dev === two?.dev && one.ino === two.ino;
+  const [first, second] = [path, other].map((name) => statSync(name, { throwIfNoEntry: false }));
+  return first !== undefined && first.dev === second?.dev && first.ino === second.ino;
 }
 
 function findFreeName(path: string): string {

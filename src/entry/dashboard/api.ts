@@ -153,14 +153,14 @@ export class Api {
     const { since: _, until, ...query } = body;
     const id = `series ${app_id} ${JSON.stringify(query)}`;
     const past = this.series.get(id) ?? this.restoreSeries(id);
-    const known = past && from <= past.completeTo && to >= past.from ? past : undefined;
-    const gaps = known
+    const reusable = past && from <= past.completeTo && to >= past.from ? past : undefined;
+    const gaps = reusable
       ? [
-          { begin: from, end: known.from },
-          { begin: known.completeTo, end: to },
+          { begin: from, end: reusable.from },
+          { begin: reusable.completeTo, end: to },
         ].filter(({ begin, end }) => begin < end)
       : [{ begin: from, end: to }];
-    const rows = new Map(known?.rows);
+    const rows = new Map(reusable?.rows);
     await Promise.all(
       gaps.map(async ({ begin, end }) => {
         const last = end === to ? until : toIso(end);
@@ -173,9 +173,9 @@ export class Api {
     );
     const ends = [...rows.values()].map((row) => Date.parse(row.period_end));
     const completeTo = isComplete(to)
-      ? Math.max(to, known?.completeTo ?? 0)
-      : Math.max(from, known?.completeTo ?? 0, ...ends.filter(isComplete));
-    const series = { from: Math.min(from, known?.from ?? from), completeTo, rows };
+      ? Math.max(to, reusable?.completeTo ?? 0)
+      : Math.max(from, reusable?.completeTo ?? 0, ...ends.filter(isComplete));
+    const series = { from: Math.min(from, reusable?.from ?? from), completeTo, rows };
     this.series.set(id, series);
     if (gaps.length > 0) this.keepSeries(id, series);
     const data = [...rows].filter(([start]) => start >= from && start < to).map(([, row]) => row);
@@ -263,8 +263,9 @@ export class Api {
 
   /** Equal loads share one request. A failed load is not cached. */
   private cached<Value>(id: string, isComplete: boolean, load: () => Promise<Value>): Promise<Value> {
-    const known = this.cache.get(id);
-    if (known && (known.isComplete || Date.now() - known.at < FRESH_MS)) return known.value as Promise<Value>;
+    const cached = this.cache.get(id);
+    if (cached && (cached.isComplete || Date.now() - cached.at < FRESH_MS))
+      return cached.value as Promise<Value>;
     const value = load();
     this.cache.set(id, { at: Date.now(), isComplete, value });
     const [oldest = ''] = this.cache.keys();

@@ -23,10 +23,10 @@ export function Page() {
   });
   const [message, setMessage] = useState<string | null>(null);
   const end = useCallback(
-    (why: string | null) => {
+    (reason: string | null) => {
       api?.end();
       removeStoredKey();
-      setMessage(why);
+      setMessage(reason);
       setApi(null);
     },
     [api],
@@ -44,7 +44,7 @@ export function Page() {
   );
 }
 
-function Dashboard({ api, end }: { api: Api; end: (why: string | null) => void }) {
+function Dashboard({ api, end }: { api: Api; end: (reason: string | null) => void }) {
   const [state, go] = useUrlState();
   const [problem, setProblem] = useState<ApiFailure | null>(null);
   const [retries, setRetries] = useState(0);

@@ -26,14 +26,14 @@ export function scale(points: readonly Point[]): Scaled {
   const highest = (...values: (number | null)[]) => Math.max(0, ...values.map((value) => value ?? 0));
   const ceiling = niceCeiling(highest(4, ...points.flatMap(({ requests, before }) => [requests, before])));
   // Even, so that the mark in the middle is a whole number of requests.
-  const most = 2 * Math.ceil(ceiling / 2);
+  const axisMax = 2 * Math.ceil(ceiling / 2);
   const worst = Math.min(1, niceCeiling(highest(0.01, ...points.map(({ errorRate }) => errorRate))));
   // A logarithmic scale, because p95 is often a hundred times p50.
   const times = points.flatMap(({ p50, p95 }) => [p50 ?? 10, p95 ?? 10]);
   const lowest = Math.floor(Math.log10(Math.max(1, Math.min(10, ...times))));
   const decades = Math.max(1, Math.ceil(Math.log10(highest(100, ...times))) - lowest);
   const shares: Record<Lane, (value: number) => number> = {
-    requests: (value) => value / most,
+    requests: (value) => value / axisMax,
     times: (ms) => Math.max(0, Math.log10(Math.max(1, ms)) - lowest) / decades,
     errors: (rate) => rate / worst,
   };
@@ -46,7 +46,7 @@ export function scale(points: readonly Point[]): Scaled {
       const value = read(point);
       return value === null ? null : at(lane, value);
     });
-  const requestTicks = [0, most / 2, most].map((value) => ({
+  const requestTicks = [0, axisMax / 2, axisMax].map((value) => ({
     at: at('requests', value),
     text: formatCompact(value),
   }));

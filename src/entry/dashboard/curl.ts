@@ -54,7 +54,8 @@ function quote(text: string): string {
     .replaceAll("'", "\\'")
     .replaceAll(
       INVISIBLE,
-      (one) => SHORT[one] ?? `\\U${(one.codePointAt(0) ?? 0).toString(16).padStart(8, '0')}`,
+      (character) =>
+        SHORT[character] ?? `\\U${(character.codePointAt(0) ?? 0).toString(16).padStart(8, '0')}`,
     );
   return `$'${escaped}'`;
 }

@@ -145,7 +145,7 @@ function Tabs({ details, chosen }: { details: RequestDetails; chosen: string | n
   const counts: Partial<Record<Tab, number>> = { logs: logs.length, spans: spans.length };
   const tabs = TABS.filter((tab) => tab !== 'exception' || exception !== null);
   const first = exception === null ? 'request' : 'exception';
-  const tab = tabs.find((one) => one === chosen) ?? first;
+  const tab = tabs.find((entry) => entry === chosen) ?? first;
   const list = useRef<HTMLDivElement>(null);
   const press = (event: KeyboardEvent) => {
     const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
@@ -159,19 +159,19 @@ function Tabs({ details, chosen }: { details: RequestDetails; chosen: string | n
   return (
     <>
       <div class="tabs" role="tablist" aria-label="Captured data" ref={list} onKeyDown={press}>
-        {tabs.map((one) => (
+        {tabs.map((entry) => (
           <button
-            key={one}
-            id={`tab-${one}`}
+            key={entry}
+            id={`tab-${entry}`}
             type="button"
             role="tab"
-            aria-selected={one === tab}
+            aria-selected={entry === tab}
             aria-controls="tab-panel"
-            tabIndex={one === tab ? 0 : -1}
-            onClick={() => go({ tab: one }, 'replace')}
+            tabIndex={entry === tab ? 0 : -1}
+            onClick={() => go({ tab: entry }, 'replace')}
           >
-            {NAMES[one]}
-            {counts[one] !== undefined && <span class="count">{formatNumber(counts[one])}</span>}
+            {NAMES[entry]}
+            {counts[entry] !== undefined && <span class="count">{formatNumber(counts[entry])}</span>}
           </button>
         ))}
       </div>

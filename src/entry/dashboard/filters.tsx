@@ -116,10 +116,10 @@ function FilterBox({ close }: { close: () => void }) {
     else setError('Write codes and classes, such as 404,5xx.');
   };
   const setConsumer = (consumer: string) => {
-    const known = [...(names?.values() ?? [])].find(({ name, identifier }) =>
+    const match = [...(names?.values() ?? [])].find(({ name, identifier }) =>
       [name, identifier].includes(consumer),
     );
-    if (known) set({ consumer: known.id });
+    if (match) set({ consumer: match.id });
     else if (/^\d{1,10}$/.test(consumer)) set({ consumer: Number(consumer) });
     else setError('No consumer of this time has that name. An ID does as well.');
   };

@@ -13,7 +13,7 @@ export function Header(props: {
   app: App | undefined;
   apps: App[] | null;
   api: Api;
-  end: (why: string | null) => void;
+  end: (reason: string | null) => void;
   /** Requests everything on the page again, including complete periods. */
   refresh: () => void;
 }) {
@@ -110,7 +110,7 @@ export function Header(props: {
   );
 }
 
-function KeyBox({ api, end }: { api: Api; end: (why: string | null) => void }) {
+function KeyBox({ api, end }: { api: Api; end: (reason: string | null) => void }) {
   const team = useTeam(api);
   const limit = api.rateLimit;
   return (
@@ -147,12 +147,12 @@ function Help({ dialog }: { dialog: { current: HTMLDialogElement | null } }) {
       <form method="dialog">
         <h2 id="help-title">Keys</h2>
         <dl class="keys">
-          {KEYS.map(([key, what]) => (
+          {KEYS.map(([key, description]) => (
             <div key={key}>
               <dt>
                 <kbd>{key}</kbd>
               </dt>
-              <dd>{what}</dd>
+              <dd>{description}</dd>
             </div>
           ))}
         </dl>

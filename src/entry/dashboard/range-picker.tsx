@@ -77,15 +77,15 @@ export function RangePicker() {
           </form>
           <fieldset>
             <legend>Times in</legend>
-            {(['local', 'utc'] as const).map((one) => (
-              <label key={one}>
+            {(['local', 'utc'] as const).map((choice) => (
+              <label key={choice}>
                 <input
                   type="radio"
                   name="zone"
-                  checked={zone === one}
-                  onChange={() => go({ zone: one }, 'replace')}
+                  checked={zone === choice}
+                  onChange={() => go({ zone: choice }, 'replace')}
                 />
-                {one === 'utc' ? 'UTC' : timeZone('local').replaceAll('_', ' ')}
+                {choice === 'utc' ? 'UTC' : timeZone('local').replaceAll('_', ' ')}
               </label>
             ))}
           </fieldset>

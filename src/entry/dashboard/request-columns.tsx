@@ -132,9 +132,9 @@ export function ColumnPicker({ columns }: { columns: Column[] }) {
               checked={chosen.has(id)}
               disabled={chosen.size === 1 && chosen.has(id)}
               onChange={() => {
-                const next = COLUMNS.filter((one) => chosen.has(one.id) !== (one.id === id));
-                const isUsual = next.every((one) => one.isUsual) && next.length === USUAL;
-                go({ columns: isUsual ? null : next.map((one) => one.id) }, 'replace');
+                const next = COLUMNS.filter((column) => chosen.has(column.id) !== (column.id === id));
+                const isUsual = next.every((column) => column.isUsual) && next.length === USUAL;
+                go({ columns: isUsual ? null : next.map((column) => column.id) }, 'replace');
               }}
             />
             {name}

@@ -95,11 +95,11 @@ export function useRequestLogs() {
  */
 function toQuery({ app, state }: Session): RequestLogsQuery | null {
   const { env, consumer, method, path, status } = state;
-  const known = app.envs.find(({ name }) => name === env);
-  if (env !== null && !known) return null;
+  const knownEnv = app.envs.find(({ name }) => name === env);
+  if (env !== null && !knownEnv) return null;
   return {
     limit: PAGE,
-    ...(known && { app_env_id: known.id }),
+    ...(knownEnv && { app_env_id: knownEnv.id }),
     ...(consumer !== null && { consumer_id: consumer }),
     ...(method !== null && { method }),
     ...(path !== null && { path: toLogsPattern(path) }),
@@ -108,11 +108,11 @@ function toQuery({ app, state }: Session): RequestLogsQuery | null {
 }
 
 /** Newest first, each request once. */
-function merge(known: RequestLog[], more: RequestLog[]): RequestLog[] {
-  const ids = new Set(known.map(({ request_uuid }) => request_uuid));
+function merge(loaded: RequestLog[], more: RequestLog[]): RequestLog[] {
+  const ids = new Set(loaded.map(({ request_uuid }) => request_uuid));
   const added = more.filter(({ request_uuid }) => !ids.has(request_uuid));
-  if (added.length === 0) return known;
-  return [...known, ...added].sort((a, b) => Date.parse(b.timestamp) - Date.parse(a.timestamp));
+  if (added.length === 0) return loaded;
+  return [...loaded, ...added].sort((a, b) => Date.parse(b.timestamp) - Date.parse(a.timestamp));
 }
 
 /**
@@ -123,14 +123,14 @@ function merge(known: RequestLog[], more: RequestLog[]): RequestLog[] {
  *   the next page begins behind it. Not while a page loads, which continues the list as it is
  */
 function addToTail(list: List, newer: RequestLog[], hasMore: boolean): List {
-  const known = new Set(list.logs.map(({ request_uuid }) => request_uuid));
-  const isApart = !newer.some(({ request_uuid }) => known.has(request_uuid));
+  const listed = new Set(list.logs.map(({ request_uuid }) => request_uuid));
+  const isApart = !newer.some(({ request_uuid }) => listed.has(request_uuid));
   if (hasMore && (isApart || list.logs.length <= TAIL_ROWS))
     return list.isLoading ? list : { ...list, logs: newer, next: nextBehind(newer) };
   const all = merge(list.logs, newer);
-  const most = Math.max(TAIL_ROWS, list.logs.length);
-  if (all.length <= most || list.isLoading) return { ...list, logs: all };
-  const logs = all.slice(0, most);
+  const maxRows = Math.max(TAIL_ROWS, list.logs.length);
+  if (all.length <= maxRows || list.isLoading) return { ...list, logs: all };
+  const logs = all.slice(0, maxRows);
   return { ...list, logs, next: nextBehind(logs) };
 }
 

@@ -123,7 +123,8 @@ export function useConsumers(
     `names ${app.id}`,
   );
   return useMemo(
-    () => (value !== undefined || failure ? new Map(value?.map((one) => [one.id, one])) : undefined),
+    () =>
+      value !== undefined || failure ? new Map(value?.map((consumer) => [consumer.id, consumer])) : undefined,
     [value, failure],
   );
 }

@@ -39,7 +39,7 @@ export function TopTable(props: {
   const { value, isLoading } = props.load;
   const { read } = SORTS[state.sort];
   const rows = useMemo(() => value && sortRows(value.data, state.sort), [value, state.sort]);
-  const most = Math.max(1, read(rows?.[0] ?? ({} as MetricsRow)));
+  const highest = Math.max(1, read(rows?.[0] ?? ({} as MetricsRow)));
   return (
     <Panel title={props.title} curl={value?.curl} isBusy={isLoading} class="top">
       <table>
@@ -64,7 +64,7 @@ export function TopTable(props: {
           {rows?.slice(0, count).map((row) => (
             <tr key={JSON.stringify([row.method, row.path, row.consumer_id])}>
               <th scope="row">
-                <i class="share" style={{ width: `${(Math.max(0, read(row)) / most) * 100}%` }} />
+                <i class="share" style={{ width: `${(Math.max(0, read(row)) / highest) * 100}%` }} />
                 {props.canChoose(row) && !props.isChosen(row) ? (
                   <button type="button" onClick={() => props.choose(row)}>
                     {props.name(row)}

@@ -31,13 +31,13 @@ export function Trace({ id, time, uuid }: { id: string; time: number; uuid: stri
       </p>
       {others && others.length > 0 && (
         <ul>
-          {others.map((one) => (
-            <li key={one.request_uuid}>
-              <Status code={one.status_code} />{' '}
-              <a href={linkTo(state, { request: one.request_uuid, tab: null })}>
-                <Method>{one.method}</Method> <Text>{one.path ?? one.url}</Text>
+          {others.map((log) => (
+            <li key={log.request_uuid}>
+              <Status code={log.status_code} />{' '}
+              <a href={linkTo(state, { request: log.request_uuid, tab: null })}>
+                <Method>{log.method}</Method> <Text>{log.path ?? log.url}</Text>
               </a>{' '}
-              <span class="muted">{formatMs(one.response_time_ms)}</span>
+              <span class="muted">{formatMs(log.response_time_ms)}</span>
             </li>
           ))}
         </ul>

@@ -18,9 +18,9 @@ export function Waterfall({ spans }: { spans: readonly Span[] }) {
   return (
     <>
       <ol class="spans">
-        {placed.slice(0, isWhole ? Infinity : MAX_SPANS).map((one, index) => (
+        {placed.slice(0, isWhole ? Infinity : MAX_SPANS).map((item, index) => (
           <li key={index}>
-            <SpanDetails {...one} start={start} total={total} />
+            <SpanDetails {...item} start={start} total={total} />
           </li>
         ))}
       </ol>

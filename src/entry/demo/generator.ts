@@ -36,7 +36,7 @@ export function requestsOfSlot(slot: number, origin: number): DemoRequest[] {
   const visits = random.poisson(expectedVisits(slot, origin));
   const day = Math.floor((slot - origin) / DAY_MS);
   for (let i = 0; i < visits; i++) requests.push(...visit(random, slot, origin, pickClient(random, day)));
-  return requests.sort((one, other) => one.timestamp - other.timestamp);
+  return requests.sort((a, b) => a.timestamp - b.timestamp);
 }
 
 /** The requests of all slots that begin in a window, oldest first. */

@@ -51,9 +51,9 @@ async function createToken(admin: Admin, appId: number, key: string | undefined)
   const tokens = await admin.writeTokens.list(appId);
   if (key !== undefined) {
     const token = `apt_${hash('sha256', `write token of ${key}`).slice(0, 24)}`;
-    const known = tokens.find(({ identifier }) => identifier === findTokenIdentifier(token));
-    if (!known) await admin.writeTokens.create(appId, { name: TOKEN_OF_KEY, token });
-    if ((known?.revoked_at ?? null) === null) return token;
+    const existing = tokens.find(({ identifier }) => identifier === findTokenIdentifier(token));
+    if (!existing) await admin.writeTokens.create(appId, { name: TOKEN_OF_KEY, token });
+    if ((existing?.revoked_at ?? null) === null) return token;
   }
   const { token } = await admin.writeTokens.create(appId, { name: TOKEN });
   for (const { identifier, name, revoked_at } of tokens)
@@ -82,18 +82,18 @@ async function load(store: ClickHouse, sample: Sample, report: (line: string) =>
 
 async function ensureTeam(admin: Admin, now: number): Promise<number> {
   const teams = await admin.teams.list();
-  const known = teams.find(({ name }) => name === TEAM);
-  if (!known && teams.length > 0)
+  const existing = teams.find(({ name }) => name === TEAM);
+  if (!existing && teams.length > 0)
     throw new AdminError(
       'The store has teams of its own, and the demo would add its sample to them: use another DATA_DIR',
     );
-  return (known ?? (await admin.teams.create(TEAM, 'premium', computeOrigin(now)))).id;
+  return (existing ?? (await admin.teams.create(TEAM, 'premium', computeOrigin(now)))).id;
 }
 
 /** The sample begins with its app. At the first start it reaches back as far as traffic is retained. */
 async function ensureApp(admin: Admin, teamId: number, now: number) {
-  const known = (await admin.teams.listApps(teamId)).find(({ name }) => name === APP.name);
-  const app = known ?? (await admin.apps.create(teamId, APP.name, APP.framework, computeOrigin(now)));
+  const existing = (await admin.teams.listApps(teamId)).find(({ name }) => name === APP.name);
+  const app = existing ?? (await admin.apps.create(teamId, APP.name, APP.framework, computeOrigin(now)));
   return { appId: app.id, clientId: app.client_id, origin: Date.parse(app.created_at) };
 }
 

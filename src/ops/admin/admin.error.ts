@@ -3,7 +3,7 @@ export class AdminError extends Error {
   override readonly name = 'AdminError';
 }
 
-export function requireText(what: string, value: string): string {
-  if (value.trim() === '') throw new AdminError(`The ${what} must not be empty`);
+export function requireText(name: string, value: string): string {
+  if (value.trim() === '') throw new AdminError(`The ${name} must not be empty`);
   return value.toWellFormed();
 }

@@ -148,8 +148,8 @@ export class ApiKeysAdmin {
 
   private async requireAppsOfTeam(appIds: readonly number[], teamId: number): Promise<void> {
     if (appIds.length === 0) return;
-    const own = new Set((await this.teams.listApps(teamId)).map(({ id }) => id));
-    const others = appIds.filter((id) => !own.has(id));
+    const teamAppIds = new Set((await this.teams.listApps(teamId)).map(({ id }) => id));
+    const others = appIds.filter((id) => !teamAppIds.has(id));
     if (others.length > 0) throw new AdminError(`Team ${teamId} has no app ${others.join(', ')}`);
   }
 }

@@ -56,7 +56,7 @@ export class AppsAdmin {
       created_at: dateTime64(createdAt),
     };
     await this.store.insert('apps_v1', [JSON.stringify(app)]);
-    const created = (await this.teams.listApps(teamId)).find((one) => one.id === id);
+    const created = (await this.teams.listApps(teamId)).find((listed) => listed.id === id);
     if (!created) throw new AdminError(`App ${id} was written but cannot be read back`);
     return created;
   }

@@ -318,7 +318,7 @@ export class ConsumerEraser {
       for (const trace of await listTraces(SHARED(OF_OTHER_TRACES), { ...scope, traces: some }))
         shared.add(trace);
     const read = <Row>(sql: string, params: Parameters) => this.readAll<Row>(sql, params);
-    const names = { it: NAMES_IT, one: NAMES_ONE };
+    const names = { it: NAMES_IT, anyConsumer: NAMES_ONE };
     const { spans, ofLogs } = await findSharedSpans(read, [...shared], scope, names);
     // A mutation is kept as text, which must not contain the identifier.
     const { app_id, ids } = scope;

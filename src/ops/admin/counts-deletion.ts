@@ -158,7 +158,7 @@ export class CountsDeletion {
     const counts = await findTables(this.store, 'bucket');
     return tables.flatMap((table): [StoredTable, string][] => {
       const { name } = table;
-      if (counts.some((one) => one.name === name))
+      if (counts.some((count) => count.name === name))
         return [[table, name.includes('_per_day_') ? OF_DAYS : IN_WINDOW('bucket')]];
       if (name === PENDING) return [[table, IN_WINDOW('timestamp')]];
       const condition = this.window.withLogs ? LOGS[name] : undefined;

@@ -69,7 +69,7 @@ export async function findSharedSpans(
   read: <Row>(sql: string, params: Parameters) => Promise<Row[]>,
   traces: readonly string[],
   { app_id, ids, identifier }: { app_id: number; ids: readonly number[]; identifier: string },
-  names: { it: string; one: string },
+  names: { it: string; anyConsumer: string },
 ): Promise<ErasedSpans> {
   const found: ErasedSpans = { spans: [], ofLogs: [] };
   for (const some of chunk(traces, TRACES_AT_ONCE)) {
@@ -80,15 +80,15 @@ export async function findSharedSpans(
       return [{ ...request, owner: ids.includes(consumer_id) ? ('erased' as const) : ('other' as const) }];
     });
     const ownerByUuid = new Map(owners.map(({ request_uuid, owner }) => [request_uuid, owner]));
-    const stored = await read<SharedSpan>(SPANS(names.it, names.one), params);
+    const stored = await read<SharedSpan>(SPANS(names.it, names.anyConsumer), params);
     const marked = new Map<string, Owner>();
     const mark = (key: string, owner: Owner) => {
       if (marked.get(key) !== 'other') marked.set(key, owner);
     };
     for (const { trace, spans, owner } of owners) for (const span of spans) mark(trace + span, owner);
-    for (const one of stored) {
-      const owner = findOwner(one, ownerByUuid);
-      if (owner) mark(one.trace + one.span, owner);
+    for (const span of stored) {
+      const owner = findOwner(span, ownerByUuid);
+      if (owner) mark(span.trace + span.span, owner);
     }
     const erased = findBelow(stored, marked).reverse();
     found.spans = found.spans.concat(erased);

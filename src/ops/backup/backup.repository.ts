@@ -66,8 +66,8 @@ export class BackupRepository {
     const tables = only
       ?.map((name) => `TABLE {source:Identifier}.${name} AS {target:Identifier}.${name}`)
       .join(', ');
-    const left = except.map((name) => `{source:Identifier}.${name}`).join(', ');
-    const database = `DATABASE {source:Identifier} AS {target:Identifier}${left === '' ? '' : ` EXCEPT TABLES ${left}`}`;
+    const excluded = except.map((name) => `{source:Identifier}.${name}`).join(', ');
+    const database = `DATABASE {source:Identifier} AS {target:Identifier}${excluded === '' ? '' : ` EXCEPT TABLES ${excluded}`}`;
     await this.command(
       'backup.restore',
       `RESTORE ${tables ?? database} FROM ${from}

@@ -132,8 +132,8 @@ export class BackupService {
 
   /** The existing tables and views of the schema. */
   async listOwnTables(): Promise<{ name: string; engine: string }[]> {
-    const own = new Set(listTables(await readMigrations()));
-    return (await this.repository.listTables()).filter(({ name }) => own.has(name));
+    const schemaTables = new Set(listTables(await readMigrations()));
+    return (await this.repository.listTables()).filter(({ name }) => schemaTables.has(name));
   }
 
   /** @throws AdminError if the store belongs to a cluster */
@@ -146,7 +146,12 @@ export class BackupService {
   }
 
   private async finish(failed: string, id: string, onProgress: OnProgress): Promise<void> {
-    const { status, error } = await this.await(id, (one) => !RUNNING.has(one.status), POLL_MS, onProgress);
+    const { status, error } = await this.await(
+      id,
+      (operation) => !RUNNING.has(operation.status),
+      POLL_MS,
+      onProgress,
+    );
     if (!DONE.has(status)) throw new BackupError(`${failed}: ${summarise(error) || status}`);
   }
 

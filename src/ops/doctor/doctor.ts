@@ -216,16 +216,16 @@ async function checkGrants(repository: DoctorRepository, { clickhouse }: Config)
 }
 
 async function checkSchema({ store }: DoctorRepository): Promise<Findings> {
-  const known = await readMigrations();
+  const migrations = await readMigrations();
   let applied;
   try {
-    applied = await readApplied(store, known);
+    applied = await readApplied(store, migrations);
   } catch (error) {
     if (!(error instanceof MigrationError)) throw error;
     const cure = 'Use the version that made the schema or a newer one, or restore a backup of this version.';
     return { finding: error.message, cure };
   }
-  const pending = known.filter(({ version }) => !applied.has(version));
+  const pending = migrations.filter(({ version }) => !applied.has(version));
   if (pending.length === 0) return [];
   const names = pending.map(({ name }) => name).join(', ');
   return { finding: `migrations that have not run: ${names}`, cure: 'Run request-analytics migrate.' };

@@ -8,7 +8,7 @@ export class ClientDisconnected extends Error {
 }
 
 /** Calls back if the client disconnects before it has the response. */
-export function onDisconnect(response: Response, callBack: (why: ClientDisconnected) => void): void {
+export function onDisconnect(response: Response, callBack: (reason: ClientDisconnected) => void): void {
   response.once('close', () => {
     if (!response.writableFinished) callBack(new ClientDisconnected('the client closed the connection'));
   });
@@ -32,8 +32,8 @@ export function abortSignal(queryTimeoutSeconds: number) {
     response.once('close', () => {
       clearTimeout(timer);
     });
-    onDisconnect(response, (why) => {
-      controller.abort(why);
+    onDisconnect(response, (reason) => {
+      controller.abort(reason);
     });
     if (RequestContext.current) RequestContext.current.signal = controller.signal;
     next();

@@ -19,9 +19,9 @@ export const badRequest = () => new ApiError(400, 'Bad Request');
 export const notAuthenticated = () => new ApiError(401, 'Not authenticated', CHALLENGE);
 export const invalidApiKey = () => new ApiError(401, 'Invalid API key', CHALLENGE);
 export const premiumRequired = () => new ApiError(403, 'API access requires the Premium plan');
-/** @param what an operation or data that the key's scopes do not include */
-export const notInScope = (what: string) =>
-  new ApiError(403, `This API key does not allow ${what}`, INSUFFICIENT_SCOPE);
+/** @param forbidden an operation or data that the key's scopes do not include */
+export const notInScope = (forbidden: string) =>
+  new ApiError(403, `This API key does not allow ${forbidden}`, INSUFFICIENT_SCOPE);
 export const notFound = () => new ApiError(404, 'Not Found');
 export const appNotFound = () => new ApiError(404, 'App not found');
 export const requestLogNotFound = () => new ApiError(404, 'Request log not found');

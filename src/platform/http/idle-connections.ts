@@ -33,9 +33,9 @@ export function manageIdleConnections(server: Server): void {
     idle.delete(socket);
     pending.set(socket, (pending.get(socket) ?? 0) + 1);
     response.once('close', () => {
-      const left = (pending.get(socket) ?? 0) - 1;
-      pending.set(socket, left);
-      if (left > 0 || socket.destroyed) return;
+      const remaining = (pending.get(socket) ?? 0) - 1;
+      pending.set(socket, remaining);
+      if (remaining > 0 || socket.destroyed) return;
       if (server.listening) idle.add(socket);
       else socket.destroySoon();
     });

@@ -3,9 +3,9 @@ import { raceAbort } from '../../shared/async/race-abort.js';
 import { ApiError } from './api-error.js';
 import { findTruncation } from './client-error.js';
 
-/** @param why how the body exceeds a limit */
-export const payloadTooLarge = (why?: string) =>
-  new ApiError(413, `Payload too large${why === undefined ? '' : `: ${why}`}`, { Connection: 'close' });
+/** @param reason how the body exceeds a limit */
+export const payloadTooLarge = (reason?: string) =>
+  new ApiError(413, `Payload too large${reason === undefined ? '' : `: ${reason}`}`, { Connection: 'close' });
 const requestTimeout = () => new ApiError(408, 'Request Timeout', { Connection: 'close' });
 /** The error of a body that breaks off. */
 const truncated = (request: IncomingMessage) =>

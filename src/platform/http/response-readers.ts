@@ -108,8 +108,8 @@ export class ResponseReaders {
     }
   }
 
-  private cut(response: ServerResponse, why: string): void {
-    this.log.warn(`the connection of a client was closed: ${why}`);
+  private cut(response: ServerResponse, reason: string): void {
+    this.log.warn(`the connection of a client was closed: ${reason}`);
     // A reset also frees the bytes that the operating system has not sent.
     const { socket } = response.req;
     if (socket instanceof Socket) socket.resetAndDestroy();

@@ -43,7 +43,7 @@ export const ToBoolean = () =>
 export const ToTimestamp = () =>
   convertText((text) => {
     const timestamp = parseTimestamp(text);
-    return timestamp.kind === 'invalid' ? notATimestamp(timestamp.why) : timestamp;
+    return timestamp.kind === 'invalid' ? notATimestamp(timestamp.reason) : timestamp;
   });
 
 /** The name of an IANA timezone in the spelling of the database. */

@@ -90,13 +90,17 @@ export const tooLong = (maxLength: number) =>
 export const patternMismatch = (pattern: string) =>
   new ConstraintViolation('string_pattern_mismatch', `String should match pattern '${pattern}'`, { pattern });
 
-export const notAUuid = (why: string) =>
-  new ConstraintViolation('uuid_parsing', `Input should be a valid UUID, ${why}`, { error: why });
+export const notAUuid = (reason: string) =>
+  new ConstraintViolation('uuid_parsing', `Input should be a valid UUID, ${reason}`, { error: reason });
 
-export const notATimestamp = (why: string) =>
-  new ConstraintViolation('datetime_from_date_parsing', `Input should be a valid datetime or date, ${why}`, {
-    error: why,
-  });
+export const notATimestamp = (reason: string) =>
+  new ConstraintViolation(
+    'datetime_from_date_parsing',
+    `Input should be a valid datetime or date, ${reason}`,
+    {
+      error: reason,
+    },
+  );
 
 /** @param values at least one */
 export function notOneOf(values: readonly string[]): ConstraintViolation {
@@ -116,8 +120,8 @@ export const notAnObject = new ConstraintViolation(
   'Input should be a valid dictionary or object to extract fields from',
 );
 
-export const invalidJson = (why: string) =>
-  new ConstraintViolation('json_invalid', 'JSON decode error', { error: why });
+export const invalidJson = (reason: string) =>
+  new ConstraintViolation('json_invalid', 'JSON decode error', { error: reason });
 
 export const tooFewItems = (minLength: number, actualLength: number) =>
   new ConstraintViolation(
@@ -133,8 +137,8 @@ export const tooManyItems = (maxLength: number, actualLength: number) =>
     { field_type: 'List', max_length: maxLength, actual_length: actualLength },
   );
 
-export const valueError = (why: string) =>
-  new ConstraintViolation('value_error', `Value error, ${why}`, { error: {} });
+export const valueError = (reason: string) =>
+  new ConstraintViolation('value_error', `Value error, ${reason}`, { error: {} });
 
 export const unknownTimezone = valueError('unknown timezone');
 /** The issue of `start`. */

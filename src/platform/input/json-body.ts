@@ -69,8 +69,8 @@ function parseNumber(digits: string): number | LosslessNumber {
   return String(number) === digits ? number : new LosslessNumber(digits);
 }
 
-function notJson(offset: number, why: string): JsonBody {
-  return createInvalidBody([offset], {}, invalidJson(why));
+function notJson(offset: number, reason: string): JsonBody {
+  return createInvalidBody([offset], {}, invalidJson(reason));
 }
 
 function createInvalidBody(path: JsonPath, input: unknown, violation: ConstraintViolation): JsonBody {

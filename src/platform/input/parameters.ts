@@ -41,15 +41,15 @@ export const BodyMember = (options: BodyMemberOptions) => declare({ in: 'body', 
 
 function declare(parameter: Omit<Parameter, 'name'>): PropertyDecorator {
   return ({ constructor }, name) => {
-    const own = declared.get(constructor) ?? new Map<string, Parameter>();
-    declared.set(constructor, own.set(String(name), { ...parameter, name: String(name) }));
+    const ownParameters = declared.get(constructor) ?? new Map<string, Parameter>();
+    declared.set(constructor, ownParameters.set(String(name), { ...parameter, name: String(name) }));
   };
 }
 
 /** The parameters of an input class in the order of validation: by place, and inherited parameters first. */
 export function getParameters(inputClass: object): readonly Parameter[] {
-  const known = collected.get(inputClass);
-  if (known) return known;
+  const cached = collected.get(inputClass);
+  if (cached) return cached;
   const parameters = [...inherited(inputClass).values()];
   const ordered = (['path', 'query', 'body'] as const).flatMap((place) =>
     parameters.filter((parameter) => parameter.in === place),
@@ -61,7 +61,7 @@ export function getParameters(inputClass: object): readonly Parameter[] {
 function inherited(inputClass: unknown): Map<string, Parameter> {
   if (typeof inputClass !== 'function') return new Map();
   const parameters = inherited(Object.getPrototypeOf(inputClass));
-  for (const [name, own] of declared.get(inputClass) ?? []) parameters.set(name, own);
+  for (const [name, ownParameters] of declared.get(inputClass) ?? []) parameters.set(name, ownParameters);
   return parameters;
 }
 

@@ -126,7 +126,7 @@ export class CursorResolver extends InputValidator {
     const now = Date.now();
     // Local times cannot be resolved in an invalid timezone.
     const timezone = context.isValid('timezone') ? input.timezone : undefined;
-    const [start, end] = [input.start, input.end].map((one) => one && resolveTimestamp(one, timezone));
+    const [start, end] = [input.start, input.end].map((bound) => bound && resolveTimestamp(bound, timezone));
     const requestedWindow = [start ?? null, end ?? null] as const;
     const content = await this.open(input, context);
     if (content?.window && repeatsWindow(requestedWindow, content.requestedWindow))

@@ -34,8 +34,8 @@ export function offsetSpans(from: number, to: number, zone: string): OffsetSpan[
 
 function spansOfBlock(block: number, zone: string): readonly OffsetSpan[] {
   const key = `${zone} ${block}`;
-  const known = blocks.get(key);
-  if (known) return known;
+  const cached = blocks.get(key);
+  if (cached) return cached;
   const spans = readSpans(block * BLOCK_SECONDS, (block + 1) * BLOCK_SECONDS, zone);
   blocks.set(key, spans);
   return spans;

@@ -146,8 +146,8 @@ export class FileStreams {
     this.running.set(key, ofKey + 1);
     return () => {
       giveBack();
-      const left = (this.running.get(key) ?? 0) - 1;
-      if (left > 0) this.running.set(key, left);
+      const remaining = (this.running.get(key) ?? 0) - 1;
+      if (remaining > 0) this.running.set(key, remaining);
       else this.running.delete(key);
     };
   }

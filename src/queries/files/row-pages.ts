@@ -22,10 +22,10 @@ export class ExportLimitExceeded extends Error {
   override readonly name = 'ExportLimitExceeded';
   constructor(
     readonly limit: 'max_rows' | 'max_seconds',
-    most: number,
+    count: number,
   ) {
     super(
-      limit === 'max_rows' ? `the result has more than ${most} rows` : `it takes more than ${most} seconds`,
+      limit === 'max_rows' ? `the result has more than ${count} rows` : `it takes more than ${count} seconds`,
     );
   }
 }
@@ -76,8 +76,8 @@ export async function* readPages<Key>(
     throw new ExportLimitExceeded('max_rows', maxRows);
   // One more row shows that the limit is exceeded.
   const end = Math.min(limit, maxRows + 1);
-  const most = () => (source.isCheap ? Math.max(1, end - joiner.rows) : Infinity);
-  let candidates = Math.min(FIRST_CANDIDATES, most());
+  const maxCandidates = () => (source.isCheap ? Math.max(1, end - joiner.rows) : Infinity);
+  let candidates = Math.min(FIRST_CANDIDATES, maxCandidates());
   let queryMs = 0;
   const pages = walk(source, after, candidates, (range) => {
     const missing = end - joiner.rows;
@@ -95,7 +95,7 @@ export async function* readPages<Key>(
     queryMs += page.ms;
     if (page.last !== undefined && queryMs >= maxQueryMs)
       throw new QueryTimedOut(`queries took ${Math.round(queryMs)} ms together`);
-    candidates = Math.min(planNext(page, joiner.rows - before, page.result.length), most());
+    candidates = Math.min(planNext(page, joiner.rows - before, page.result.length), maxCandidates());
   }
   yield joiner.end();
 }

@@ -11,8 +11,8 @@ export function filterSchema(fields: FilterFields): SchemaObject {
       filterField.hasKey,
       filterField.hasEvents,
     ]);
-    const known = alternatives.get(kind);
-    if (known) known.names.push(name);
+    const existing = alternatives.get(kind);
+    if (existing) existing.names.push(name);
     else alternatives.set(kind, { names: [name], filterField });
   }
   const anyOf = [...alternatives.values()].map(

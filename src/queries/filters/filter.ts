@@ -88,16 +88,16 @@ export function readFilter<Name extends string>(
     return notAnObject;
   const members = item as Readonly<Record<string, unknown>>;
   const name = readWord(findMember(members, 'field'), Object.keys(fields) as Name[], aliases);
-  const known = name instanceof ConstraintViolation ? undefined : name;
-  const filterField = known && fields[known];
-  const op = readOperator(findMember(members, 'op'), known, filterField);
+  const validName = name instanceof ConstraintViolation ? undefined : name;
+  const filterField = validName && fields[validName];
+  const op = readOperator(findMember(members, 'op'), validName, filterField);
   const sent = findMember(members, 'value');
   const value =
     !filterField || op instanceof ConstraintViolation || WITHOUT_VALUE.has(op)
       ? undefined
       : readValue(filterField, op, sent);
-  const eventName = readEventName(members.event_name ?? undefined, known, filterField);
-  const key = readKey(members.key ?? undefined, known, filterField, {
+  const eventName = readEventName(members.event_name ?? undefined, validName, filterField);
+  const key = readKey(members.key ?? undefined, validName, filterField, {
     isOptional:
       typeof eventName === 'string' && !(op instanceof ConstraintViolation) && WITHOUT_VALUE.has(op),
   });

@@ -23,10 +23,10 @@ export class InvalidRecordError extends Error {
  *
  * @throws the error itself if it is a bug
  */
-export function explainFailure(error: unknown, what: string): string {
+export function explainFailure(error: unknown, subject: string): string {
   if (error instanceof InvalidRecordError) return error.message;
-  if (error instanceof SyntaxError) return `${what}: must be valid JSON`;
-  if (error instanceof RangeError) return `${what}: nested too deeply`;
+  if (error instanceof SyntaxError) return `${subject}: must be valid JSON`;
+  if (error instanceof RangeError) return `${subject}: nested too deeply`;
   throw error;
 }
 
@@ -75,9 +75,9 @@ export class LenientReader {
     }
     const decoded: T[] = [];
     for (const item of value) {
-      const one = decodeItem(item);
-      if (one === undefined) this.ignored.push(name);
-      else decoded.push(one);
+      const entry = decodeItem(item);
+      if (entry === undefined) this.ignored.push(name);
+      else decoded.push(entry);
     }
     return decoded;
   }

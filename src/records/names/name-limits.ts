@@ -27,12 +27,12 @@ export class NameLimitsLookup {
     const rows = await this.store.rows<{ kind: string; max_names: number }>('app_limits.find', LIMITS, {
       app_id: appId,
     });
-    const own = new Map(rows.map(({ kind, max_names }) => [kind, max_names]));
+    const appLimits = new Map(rows.map(({ kind, max_names }) => [kind, max_names]));
     return {
-      endpoints: own.get('endpoints') ?? this.defaults.endpoints,
-      consumers: own.get('consumers') ?? this.defaults.consumers,
-      consumerGroups: own.get('consumer_groups') ?? this.defaults.consumerGroups,
-      environments: own.get('environments') ?? this.defaults.environments,
+      endpoints: appLimits.get('endpoints') ?? this.defaults.endpoints,
+      consumers: appLimits.get('consumers') ?? this.defaults.consumers,
+      consumerGroups: appLimits.get('consumer_groups') ?? this.defaults.consumerGroups,
+      environments: appLimits.get('environments') ?? this.defaults.environments,
     };
   }
 }

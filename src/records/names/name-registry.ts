@@ -146,16 +146,16 @@ export class NameRegistry {
     const limits = await this.limits.find(appId);
     const envs = await this.envs.findOrRegister(appId, batchNames.envs, limits.environments);
     const groups = await this.groups.findOrRegister(appId, batchNames.groups, limits.consumerGroups);
-    const known = await this.endpoints.lookup(appId, batchNames.endpoints);
+    const registered = await this.endpoints.lookup(appId, batchNames.endpoints);
     const { newEndpoints } = batchNames;
-    const endpoints = await this.endpoints.findOrRegister(appId, newEndpoints, limits.endpoints, known);
+    const endpoints = await this.endpoints.findOrRegister(appId, newEndpoints, limits.endpoints, registered);
     const consumers = await this.resolveConsumers(appId, batchNames.consumers, groups, limits.consumers);
     return records.map((record, index) => {
       const { env, method, path, consumer } = record;
       const envRow = envs.get(env);
       const key = path === null ? '' : endpointKey(method, path);
       // A path counts only for records after the record that registered it, even within a batch.
-      const isRegistered = known.has(key) || (newEndpoints.get(key)?.index ?? Infinity) <= index;
+      const isRegistered = registered.has(key) || (newEndpoints.get(key)?.index ?? Infinity) <= index;
       const endpointRow = isRegistered ? endpoints.get(key) : undefined;
       const consumerRow = consumer ? consumers.get(consumer.identifier) : undefined;
       const ids = {
@@ -257,14 +257,14 @@ function collectNames(records: readonly DimensionNames[]): BatchNames {
     const { identifier, name, group } = consumer;
     if (group !== undefined && !batchNames.groups.has(group))
       batchNames.groups.set(group, { members: { name: group }, seenAt });
-    const known = batchNames.consumers.get(identifier);
-    if (!known)
+    const seen = batchNames.consumers.get(identifier);
+    if (!seen)
       batchNames.consumers.set(identifier, {
         seenAt,
         ...(name !== undefined && { name }),
         ...(group !== undefined && { group }),
       });
-    else Object.assign(known, name !== undefined && { name }, group !== undefined && { group });
+    else Object.assign(seen, name !== undefined && { name }, group !== undefined && { group });
   }
   return batchNames;
 }

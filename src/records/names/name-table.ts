@@ -111,9 +111,9 @@ SELECT uniqExact(id) AS names FROM ${table} WHERE app_id = {app_id:UInt32} AND $
     appId: number,
     names: ReadonlyMap<string, NewName>,
     limit: number,
-    known?: ReadonlyMap<string, Row>,
+    registered?: ReadonlyMap<string, Row>,
   ): Promise<Map<string, Row>> {
-    const rows = new Map(known ?? (await this.lookup(appId, names.keys())));
+    const rows = new Map(registered ?? (await this.lookup(appId, names.keys())));
     const missing = [...names].filter(([key]) => !rows.has(key));
     if (missing.length === 0) return rows;
     const { overflow } = this.spec;

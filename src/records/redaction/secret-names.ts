@@ -75,7 +75,7 @@ const MAX_REMEMBERED = 5_000;
 export class SecretNames {
   private readonly pattern: RegExp;
   private readonly exceptions: ReadonlySet<string>;
-  private readonly known = new Map<string, boolean>();
+  private readonly results = new Map<string, boolean>();
 
   /**
    * @param words further names, as whole words at the end of a name: `email` also matches `customerEmail`
@@ -89,13 +89,13 @@ export class SecretNames {
   }
 
   has(name: string): boolean {
-    const known = this.known.get(name);
-    if (known !== undefined) return known;
+    const result = this.results.get(name);
+    if (result !== undefined) return result;
     const canonical = canonicalName(name);
     const isSecret = this.pattern.test(canonical) && !this.exceptions.has(canonical);
     if (name.length > MAX_NAME) return isSecret;
-    if (this.known.size === MAX_REMEMBERED) this.known.clear();
-    this.known.set(name, isSecret);
+    if (this.results.size === MAX_REMEMBERED) this.results.clear();
+    this.results.set(name, isSecret);
     return isSecret;
   }
 }

@@ -3,7 +3,7 @@ export class BackgroundTasks {
   private readonly running: Promise<void>[] = [];
 
   /** @param concurrency largest number of tasks that run at once */
-  constructor(private readonly most = 1) {}
+  constructor(private readonly concurrency = 1) {}
 
   /**
    * Starts a task after waiting for a free slot.
@@ -11,7 +11,7 @@ export class BackgroundTasks {
    * @throws the first error of an earlier task, once no other task runs; the new task is then not started
    */
   async start(task: () => Promise<void>): Promise<void> {
-    if (this.running.length === this.most) await this.endOldest();
+    if (this.running.length === this.concurrency) await this.endOldest();
     const running = task();
     // The error is thrown where the task is awaited.
     running.catch(() => undefined);

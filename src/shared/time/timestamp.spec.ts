@@ -131,7 +131,7 @@ describe('parseTimestamp', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string({ unit: 'binary' }), nearly), (text) => {
         const parsed = parseTimestamp(text);
-        if (parsed.kind === 'invalid') expect(parsed.why).not.toBe('');
+        if (parsed.kind === 'invalid') expect(parsed.reason).not.toBe('');
         else expect(Number.isSafeInteger(resolveTimestamp(parsed, 'Asia/Kathmandu'))).toBe(true);
       }),
     );
@@ -141,7 +141,7 @@ describe('parseTimestamp', () => {
 describe('resolveTimestamp', () => {
   const at = (text: string, zone?: string) => {
     const parsed = parseTimestamp(text);
-    if (parsed.kind === 'invalid') throw new Error(parsed.why);
+    if (parsed.kind === 'invalid') throw new Error(parsed.reason);
     return new Date(resolveTimestamp(parsed, zone)).toISOString();
   };
 

@@ -15,7 +15,7 @@ export type Timestamp =
 /** An invalid timestamp, and pydantic's reason for it. */
 interface InvalidTimestamp {
   readonly kind: 'invalid';
-  readonly why: string;
+  readonly reason: string;
 }
 
 const TIME = String.raw`(\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?`;
@@ -36,10 +36,10 @@ export function parseTimestamp(text: string): Timestamp | InvalidTimestamp {
   const parts = SHAPE.exec(text);
   const wallMs = parts ? wallTime(parts) : undefined;
   const offset = parts?.[8];
-  if (wallMs === undefined) return { kind: 'invalid', why: whyInvalid(text) };
+  if (wallMs === undefined) return { kind: 'invalid', reason: whyInvalid(text) };
   if (offset === undefined) return { kind: 'local', wallMs };
   const minutes = offsetMinutes(offset);
-  if (minutes === undefined) return { kind: 'invalid', why: EXTRA_CHARACTERS };
+  if (minutes === undefined) return { kind: 'invalid', reason: EXTRA_CHARACTERS };
   return { kind: 'instant', epochMs: wallMs - minutes * MINUTE_MS };
 }
 

@@ -36,7 +36,7 @@ const special = new BlockList();
 for (const [network, prefix] of SPECIAL)
   special.addSubnet(network, prefix, isIP(network) === 6 ? 'ipv6' : 'ipv4');
 
-const known = new LRUCache<string, { code: string | null }>({ max: 32_768 });
+const cache = new LRUCache<string, { code: string | null }>({ max: 32_768 });
 
 /** The lookup of public addresses; undefined until its first use. */
 type Lookup = (address: string, version: number) => string | null | undefined;
@@ -57,7 +57,7 @@ export function openCountryDatabase(file: string): void {
       cause: error,
     });
   }
-  known.clear();
+  cache.clear();
 }
 
 /**
@@ -66,10 +66,10 @@ export function openCountryDatabase(file: string): void {
  */
 export function lookUpCountry(address: string | null): string | null {
   if (address === null) return null;
-  const cached = known.get(address);
+  const cached = cache.get(address);
   if (cached) return cached.code;
   const code = lookUpCode(address);
-  known.set(address, { code });
+  cache.set(address, { code });
   return code;
 }
 

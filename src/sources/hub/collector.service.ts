@@ -116,10 +116,10 @@ export class CollectorService {
     return app;
   }
 
-  private reportUncertain(why: string): void {
+  private reportUncertain(reason: string): void {
     const now = performance.now();
     if (now - this.uncertainLoggedAt < UNCERTAIN_LOG_INTERVAL_MS) return;
     this.uncertainLoggedAt = now;
-    this.log.error(`unknown client IDs get 503, because 404 stops client libraries permanently: ${why}`);
+    this.log.error(`unknown client IDs get 503, because 404 stops client libraries permanently: ${reason}`);
   }
 }

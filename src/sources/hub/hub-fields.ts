@@ -43,8 +43,8 @@ export const base64TextDecoder = createDecoder('must be base64', (value) =>
 );
 
 function toCamelCase(name: string): string {
-  const known = camelNames.get(name);
-  if (known !== undefined) return known;
+  const camelName = camelNames.get(name);
+  if (camelName !== undefined) return camelName;
   const camel = name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
   camelNames.set(name, camel);
   return camel;

@@ -53,16 +53,16 @@ export class MemoryBudget {
   }
 
   open({ id, team_id }: Pick<ClientApp, 'id' | 'team_id'>): Reservation {
-    let own = 0;
+    let held = 0;
     const hold = (bytes: number) => {
-      this.total += bytes - own;
-      add(this.byApp, id, bytes - own);
-      add(this.byTeam, team_id, bytes - own);
-      own = bytes;
+      this.total += bytes - held;
+      add(this.byApp, id, bytes - held);
+      add(this.byTeam, team_id, bytes - held);
+      held = bytes;
     };
     const requireRoom = (bytes: number, kind: keyof Share) => {
       const exceeds = (reserved: number, share: Share) =>
-        reserved > own && reserved - own + bytes > this.max * share[kind];
+        reserved > held && reserved - held + bytes > this.max * share[kind];
       if (exceeds(this.byApp.get(id) ?? 0, APP_SHARE) || exceeds(this.byTeam.get(team_id) ?? 0, TEAM_SHARE))
         throw rateLimitExceeded(RETRY_AFTER_SECONDS);
       if (exceeds(this.total, ALL)) throw serviceUnavailable();
@@ -73,7 +73,7 @@ export class MemoryBudget {
         hold(bytes);
       },
       resize: (bytes) => {
-        if (bytes > own) requireRoom(bytes, 'parsed');
+        if (bytes > held) requireRoom(bytes, 'parsed');
         hold(bytes);
       },
       release: () => {

@@ -148,8 +148,8 @@ export class MessageIntake {
     this.admitWork(origin);
     const disconnection = new AbortController();
     if (request.res)
-      onDisconnect(request.res, (why) => {
-        disconnection.abort(why);
+      onDisconnect(request.res, (reason) => {
+        disconnection.abort(reason);
       });
     const work = new BodyWork(this.maxBodyMs, disconnection.signal);
     const reservation = this.budget.open(app);

@@ -39,8 +39,8 @@ export class RejectionReporter {
     if (unlogged.length > 0) this.warn(origin, `members left out: ${unlogged.join(', ')}`);
   }
 
-  private write(origin: RejectionOrigin, what: string, reason: string): void {
-    if (this.isDue(origin, rejectedField(reason))) this.warn(origin, `${what}: ${reason}`);
+  private write(origin: RejectionOrigin, kind: string, reason: string): void {
+    if (this.isDue(origin, rejectedField(reason))) this.warn(origin, `${kind}: ${reason}`);
   }
 
   private isDue({ app_id, kind }: RejectionOrigin, field: string): boolean {

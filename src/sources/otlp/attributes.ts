@@ -26,7 +26,9 @@ export class Attributes {
    */
   findText(...keys: readonly string[]): string | undefined {
     const texts = keys.map((key) => scalarText(this.values.get(key)));
-    const text = texts.find((one) => (one ?? '').trim() !== '') ?? texts.find((one) => one !== undefined);
+    const text =
+      texts.find((candidate) => (candidate ?? '').trim() !== '') ??
+      texts.find((candidate) => candidate !== undefined);
     return text === undefined ? undefined : sanitize(text);
   }
 
@@ -159,7 +161,7 @@ function attributesJson(
  */
 export function limitedAttributesJson(
   attributes: readonly KeyValue[],
-  warn: (what: string) => void,
+  warn: (change: string) => void,
   isLeftOut?: (key: string) => boolean,
 ): string {
   if (attributes.length > MAX_ATTRIBUTES) warn(`at most ${MAX_ATTRIBUTES} are kept`);

@@ -182,7 +182,7 @@ class ValueCounter {
     let values = 1;
     while (this.reader.pos < end && values <= MAX_VALUES) {
       const [number, wireType] = this.reader.tag();
-      const field = schema.fields.find((one) => one.number === number);
+      const field = schema.fields.find((candidate) => candidate.number === number);
       if (!field) this.reader.skip(wireType, number);
       // Like the decoder, which reads a message for every wire type: otherwise messages could hide from this
       // count.
@@ -194,16 +194,18 @@ class ValueCounter {
 
   /** Counts the items of a list, which may be packed; 0 for a single scalar. */
   private countScalars({ fieldKind, scalar, number }: DescField, wireType: WireType): number {
-    const own = (scalar !== undefined ? WIRE_TYPES[scalar] : undefined) ?? WireType.Varint;
-    const isPacked = wireType === WireType.LengthDelimited && own !== WireType.LengthDelimited;
+    const scalarType = (scalar !== undefined ? WIRE_TYPES[scalar] : undefined) ?? WireType.Varint;
+    const isPacked = wireType === WireType.LengthDelimited && scalarType !== WireType.LengthDelimited;
     if (fieldKind !== 'list' || !isPacked) {
-      this.reader.skip(own, number);
+      this.reader.skip(scalarType, number);
       return fieldKind === 'list' ? 1 : 0;
     }
     const end = this.readEnd();
     const packed = this.bytes.subarray(this.reader.pos, end);
     this.reader.pos = end;
-    return own === WireType.Varint ? countVarints(packed) : packed.length / (own === WireType.Bit64 ? 8 : 4);
+    return scalarType === WireType.Varint
+      ? countVarints(packed)
+      : packed.length / (scalarType === WireType.Bit64 ? 8 : 4);
   }
 
   /** The end of a length-delimited field. */

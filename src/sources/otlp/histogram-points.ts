@@ -95,15 +95,15 @@ function* listExplicitBuckets(
   for (const [index, n] of bucketCounts.entries()) {
     const lower = Math.max(explicitBounds[index - 1] ?? 0, 0);
     const upper = Math.max(explicitBounds[index] ?? Infinity, 0);
-    const [least, most] = [Math.max(lower, min), Math.min(upper, max)];
-    const isNarrower = least <= most;
-    const middle = isNarrower && !isCumulative ? findMiddle(least, most) : findMiddle(lower, upper);
+    const [least, highest] = [Math.max(lower, min), Math.min(upper, max)];
+    const isNarrower = least <= highest;
+    const middle = isNarrower && !isCumulative ? findMiddle(least, highest) : findMiddle(lower, upper);
     // A bucket of all values says nothing about them.
     if (middle === undefined) continue;
     const k = clampBin(findBin(middle * unit));
     yield {
       lower: (isNarrower ? least : lower) * unit,
-      upper: (isNarrower ? most : upper) * unit,
+      upper: (isNarrower ? highest : upper) * unit,
       k,
       n: Number(n),
       // The bounds of a stream do not change.

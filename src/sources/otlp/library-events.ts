@@ -144,9 +144,9 @@ function addErrors(
     source.counts,
     'counts',
     (value, name) => {
-      if (characters > expansion.left)
+      if (characters > expansion.remaining)
         throw new InvalidRecordError(`${name}: the texts of the error are too long for so many`);
-      expansion.left -= characters;
+      expansion.remaining -= characters;
       const { consumer, count } = decodeObject(value, name);
       const errors = decodeCount(count, `${name}.count`);
       return { consumer: readConsumer(consumer, 'counts[].consumer', reader), errors };

@@ -30,7 +30,7 @@ export interface BodyContext {
    * Characters that the body may still add to its own length, by packed texts and by texts that several
    * records repeat.
    */
-  expansion: { left: number };
+  expansion: { remaining: number };
 }
 
 /** The messages of a body: one for each environment and instance. */

@@ -86,7 +86,7 @@ export class OtlpService {
             env,
             now: Date.now(),
             maxSpanWeight: this.maxSpanWeight,
-            expansion: { left: this.maxBytes },
+            expansion: { remaining: this.maxBytes },
           };
           const parsed = await parseOr400(() => work.run(PARSERS[signal](bytes, encoding, context)));
           // Summed before names above an app's limits are added: their spans and points are stored.

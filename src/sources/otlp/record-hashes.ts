@@ -21,7 +21,7 @@ export class RecordHashes {
     const digest = hash('sha256', parts.join('\n'));
     const before = this.occurrences.get(digest) ?? 0;
     this.occurrences.set(digest, before + 1);
-    const own = before === 0 ? digest : hash('sha256', `${digest}\n${before}`);
-    return BigInt(`0x${own.slice(0, DIGITS)}`).toString();
+    const recordDigest = before === 0 ? digest : hash('sha256', `${digest}\n${before}`);
+    return BigInt(`0x${recordDigest.slice(0, DIGITS)}`).toString();
   }
 }

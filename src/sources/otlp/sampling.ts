@@ -26,7 +26,7 @@ export function findWeight(traceState: string, spanId: string): number {
 
 function findThreshold(traceState: string): string | undefined {
   if (!traceState.includes('th:')) return undefined;
-  const member = traceState.split(',').find((one) => one.trim().startsWith('ot='));
+  const member = traceState.split(',').find((part) => part.trim().startsWith('ot='));
   const value = member?.trim().slice('ot='.length).split(';');
-  return value?.find((one) => one.startsWith('th:'))?.slice('th:'.length);
+  return value?.find((part) => part.startsWith('th:'))?.slice('th:'.length);
 }

@@ -113,16 +113,16 @@ function addSpan(
   context: BodyContext,
 ): void {
   if (span.kind !== Span_SpanKind.SERVER && ASGI_MESSAGE.test(span.name)) return;
-  const why = findFault(span, context.now);
-  if (why !== undefined) {
-    message.rejected.add(why);
+  const fault = findFault(span, context.now);
+  if (fault !== undefined) {
+    message.rejected.add(fault);
     return;
   }
   if (span.events.length > MAX_EVENTS)
     message.rejected.warn(`spans[].events: at most ${MAX_EVENTS} are kept`);
   span.events.splice(MAX_EVENTS);
-  const record = toSpanRecord(span, scopeName, scopeVersion, (what) => {
-    message.rejected.warn(`spans[].attributes: ${what}`);
+  const record = toSpanRecord(span, scopeName, scopeVersion, (change) => {
+    message.rejected.warn(`spans[].attributes: ${change}`);
   });
   span.attributes.splice(MAX_ATTRIBUTES);
   message.spans.push(record);
@@ -141,7 +141,7 @@ function toSpanRecord(
   span: Span,
   scope_name: string,
   scope_version: string,
-  warn: (what: string) => void,
+  warn: (change: string) => void,
 ): SpanRecord {
   const { startTimeUnixNano: start, endTimeUnixNano: end } = span;
   return {
@@ -165,7 +165,7 @@ function toSpanRecord(
   };
 }
 
-function eventJson({ timeUnixNano, name, attributes }: Span_Event, warn: (what: string) => void): string {
+function eventJson({ timeUnixNano, name, attributes }: Span_Event, warn: (change: string) => void): string {
   const timestamp = JSON.stringify(formatNanoseconds(timeUnixNano));
   return `{"timestamp":${timestamp},"name":${JSON.stringify(truncate(sanitize(name), MAX_NAME))},"attributes":${limitedAttributesJson(attributes, warn)}}`;
 }
@@ -354,18 +354,18 @@ function readBody(attributes: Attributes, key: string, expansion: Expansion): st
 function unpackText(bytes: Buffer, expansion: Expansion): string | undefined {
   if (!isGzip(bytes)) return sanitize(bytes.toString());
   // Checked before unpacking: the size is not known, and thousands of bombs take time as well.
-  if (expansion.left < MAX_BODY) return BODY_TOO_LARGE;
+  if (expansion.remaining < MAX_BODY) return BODY_TOO_LARGE;
   try {
     const unpacked = gunzipSync(bytes, { maxOutputLength: MAX_BODY });
-    expansion.left -= unpacked.length;
+    expansion.remaining -= unpacked.length;
     return sanitize(unpacked.toString());
   } catch (error) {
-    expansion.left -= MAX_BODY;
+    expansion.remaining -= MAX_BODY;
     return isTooLarge(error) ? BODY_TOO_LARGE : undefined;
   }
 }
 
-function findException({ events }: Span, own: Attributes): CapturedException | null {
+function findException({ events }: Span, spanAttributes: Attributes): CapturedException | null {
   const event = events.findLast(({ name }) => name === 'exception');
   if (!event) return null;
   const attributes = new Attributes(event.attributes);
@@ -376,6 +376,6 @@ function findException({ events }: Span, own: Attributes): CapturedException | n
     type: type ?? 'Error',
     message: truncate(message, MAX_MESSAGE),
     stacktrace: truncate(attributes.findText('exception.stacktrace') ?? '', MAX_STACKTRACE),
-    tracker_event_id: own.findText('apitally.exception.sentry_event_id') ?? null,
+    tracker_event_id: spanAttributes.findText('apitally.exception.sentry_event_id') ?? null,
   };
 }

@@ -201,7 +201,7 @@ function readQuery(url: string): Omit<ImportOptions, 'appId' | 'now'> {
   };
   const readOneOf = <Value extends string>(name: string, ...values: readonly Value[]): Value | undefined => {
     const text = read(name);
-    const value = values.find((one) => one === text);
+    const value = values.find((allowed) => allowed === text);
     if (text !== value) throw invalid(`${name}: must be ${values.join(' or ')}`);
     return value;
   };

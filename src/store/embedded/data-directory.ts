@@ -58,8 +58,8 @@ export function requireAccess(path: string): void {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code !== 'EACCES' && code !== 'ENOTDIR') return;
-    const why = isDirectory(path) ? 'belongs to another account' : 'cannot be used';
-    throw new ConfigError(`Invalid configuration. DATA_DIR: ${path} ${why} (${code})`);
+    const reason = isDirectory(path) ? 'belongs to another account' : 'cannot be used';
+    throw new ConfigError(`Invalid configuration. DATA_DIR: ${path} ${reason} (${code})`);
   }
 }
 

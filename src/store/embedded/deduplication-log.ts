@@ -48,9 +48,9 @@ function repairTable(table: string): number {
 function replayLogs(logs: readonly string[]): Map<string, string> {
   const blocks = new Map<string, string>();
   for (const line of logs.join('').split('\n')) {
-    const [, what, part = '', block = ''] = RECORD.exec(line) ?? [];
-    if (what === ADDED) blocks.set(block, part);
-    else if (what === DROPPED) blocks.delete(block);
+    const [, operation, part = '', block = ''] = RECORD.exec(line) ?? [];
+    if (operation === ADDED) blocks.set(block, part);
+    else if (operation === DROPPED) blocks.delete(block);
   }
   return blocks;
 }

@@ -157,10 +157,10 @@ export class EmbeddedConnection implements EngineConnection {
   }
 
   private async acquire(): Promise<EngineConnection> {
-    const known = this.idle.pop();
-    const session = known ?? this.openAnother();
+    const idle = this.idle.pop();
+    const session = idle ?? this.openAnother();
     this.busy.add(session);
-    if (known) return session;
+    if (idle) return session;
     try {
       await session.command({ query: SET_STATEMENT_SIZE });
       return session;

@@ -74,11 +74,11 @@ export async function* checkTables(
   store: ClickHouse,
   expected?: readonly string[],
 ): AsyncGenerator<TableCheck> {
-  const known = await findDamage(store, expected ?? (await listAppliedTables(store)));
+  const knownDamage = await findDamage(store, expected ?? (await listAppliedTables(store)));
   const present = await listNames(store, 'store.data_tables', TABLES_WITH_DATA);
-  const names = new Set([...present, ...known.map(({ table }) => table)]);
+  const names = new Set([...present, ...knownDamage.map(({ table }) => table)]);
   for (const table of [...names].sort()) {
-    const ofTable = known.filter((one) => one.table === table);
+    const ofTable = knownDamage.filter((item) => item.table === table);
     const { checked, damage } = present.has(table)
       ? await checkTable(store, table)
       : { checked: 0, damage: [] };
@@ -110,7 +110,7 @@ async function checkTable(store: ClickHouse, table: string): Promise<Pick<TableC
  * applied.
  */
 async function listAppliedTables(store: ClickHouse): Promise<string[]> {
-  const known = await readMigrations();
+  const migrations = await readMigrations();
   const present = await listNames(store, 'store.tables', TABLES);
   if (!present.has('schema_migrations'))
     throw new MigrationError(
@@ -119,9 +119,9 @@ async function listAppliedTables(store: ClickHouse): Promise<string[]> {
   try {
     const rows = await store.rows<{ version: number }>('migrations.versions', VERSIONS);
     const applied = new Set(rows.map(({ version }) => version));
-    return listTables(known.filter(({ version }) => applied.has(version)));
+    return listTables(migrations.filter(({ version }) => applied.has(version)));
   } catch (error) {
-    if (error instanceof StoreUnavailable) return listTables(known);
+    if (error instanceof StoreUnavailable) return listTables(migrations);
     throw error;
   }
 }

@@ -103,8 +103,8 @@ export class StoreMonitor {
   }
 
   private report(found: readonly Damage[]): void {
-    const known = new Set(this.found.map(describeDamage));
-    for (const damage of found) if (!known.has(describeDamage(damage))) this.logDamage(damage);
+    const reported = new Set(this.found.map(describeDamage));
+    for (const damage of found) if (!reported.has(describeDamage(damage))) this.logDamage(damage);
     if (found.length === 0 && this.found.length > 0)
       this.log.log('the damage that the last check found is gone');
     this.found = found;

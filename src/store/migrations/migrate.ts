@@ -94,7 +94,9 @@ const VIEW = /^CREATE MATERIALIZED VIEW IF NOT EXISTS (\w+)/m;
 
 /** The materialized views of a store after these migrations. */
 export function listViews(migrations: readonly Migration[]): string[] {
-  const names = migrations.flatMap(({ statements }) => statements.map((one) => VIEW.exec(one)?.[1]));
+  const names = migrations.flatMap(({ statements }) =>
+    statements.map((statement) => VIEW.exec(statement)?.[1]),
+  );
   return listTables(migrations).filter((name) => names.includes(name));
 }
 
@@ -126,15 +128,15 @@ export async function migrate(
   migrations?: Migration[],
   cluster?: Cluster,
 ): Promise<Migration[]> {
-  const known = migrations ?? (await readMigrations());
+  const expected = migrations ?? (await readMigrations());
   const run = async (queryName: string, { statements, clustered }: typeof MIGRATIONS_TABLE) => {
     const ddl = cluster ? clustered.map((statement) => fillCluster(statement, cluster)) : statements;
     for (const statement of ddl) await store.command(statement, undefined, { name: queryName });
   };
   await requireSameTopology(store, cluster);
   await run('migrations.table', MIGRATIONS_TABLE);
-  const done = await readApplied(store, known);
-  const pending = known.filter(({ version }) => !done.has(version));
+  const done = await readApplied(store, expected);
+  const pending = expected.filter(({ version }) => !done.has(version));
   for (const migration of pending) {
     await run('migrations.apply', migration);
     const { version, name, checksum } = migration;
@@ -158,10 +160,10 @@ async function requireSameTopology(store: ClickHouse, cluster: Cluster | undefin
  *
  * @throws MigrationError if an applied file has changed, or the store is newer than this version
  */
-export async function readApplied(store: ClickHouse, known: readonly Migration[]): Promise<Set<number>> {
+export async function readApplied(store: ClickHouse, expected: readonly Migration[]): Promise<Set<number>> {
   const applied = await store.rows<Pick<Migration, 'version' | 'name' | 'checksum'>>('migrations', APPLIED);
   for (const { version, name, checksum } of applied) {
-    const file = known[version - 1];
+    const file = expected[version - 1];
     if (!file) throw new MigrationError(`The store has migration ${name}, which this version does not know.`);
     if (file.checksum !== checksum)
       throw new MigrationError(

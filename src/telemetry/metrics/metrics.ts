@@ -174,8 +174,8 @@ export class Metrics {
   }
 
   /** @param field a name of the protocol, without indexes */
-  countRejected(kind: string, what: 'message' | 'entry' | 'member', field: string, amount: number): void {
-    this.rejections.add([kind, what, field], amount);
+  countRejected(kind: string, part: 'message' | 'entry' | 'member', field: string, amount: number): void {
+    this.rejections.add([kind, part, field], amount);
   }
 
   observeCommit(outcome: 'ok' | 'failed', seconds: number, messages: number): void {

@@ -57,9 +57,12 @@ export class ProcessMetrics {
   private eventLoopDelay(): Metric[] {
     const { eventLoop } = this;
     // The timer is due every 20 ms; only the time beyond that is lag.
-    const lag = (name: string, what: string, read: () => number) =>
-      gauge(`nodejs_eventloop_lag_${name}`, `Lag of the event loop since the last scrape: ${what}`, () =>
-        eventLoop.count === 0 ? 0 : Math.max(0, read() / NANOSECONDS - EVENT_LOOP_RESOLUTION_MS / 1000),
+    const lag = (name: string, statistic: string, read: () => number) =>
+      gauge(
+        `nodejs_eventloop_lag_${name}`,
+        `Lag of the event loop since the last scrape: ${statistic}`,
+        () =>
+          eventLoop.count === 0 ? 0 : Math.max(0, read() / NANOSECONDS - EVENT_LOOP_RESOLUTION_MS / 1000),
       );
     return [
       lag('seconds', 'mean', () => eventLoop.mean),
@@ -103,12 +106,12 @@ function memory(): Metric[] {
   const space = (
     name: 'space_size' | 'space_used_size' | 'space_available_size',
     metric: string,
-    what: string,
+    statistic: string,
   ) =>
-    gauges(metric, `Heap of Node by space: ${what}`, ['space'], () =>
-      getHeapSpaceStatistics().map((one) => ({
-        values: [one.space_name.replace(/_space$/, '')],
-        value: one[name],
+    gauges(metric, `Heap of Node by space: ${statistic}`, ['space'], () =>
+      getHeapSpaceStatistics().map((heapSpace) => ({
+        values: [heapSpace.space_name.replace(/_space$/, '')],
+        value: heapSpace[name],
       })),
     );
   return [

@@ -48,7 +48,7 @@ export class BatchBuilder {
   constructor(
     private readonly names: NameRegistry,
     private readonly apps: ClientApps,
-    private readonly known: KnownRequests,
+    private readonly knownRequests: KnownRequests,
     private readonly instances: InstanceCounts,
     private readonly intervals: IntervalDays,
     private readonly repeated: RepeatedRecords,
@@ -56,11 +56,11 @@ export class BatchBuilder {
 
   async build(messages: readonly AppMessage[]): Promise<Batch> {
     const requests = requestsIn(messages);
-    const unknown = groupByApp(await this.known.filterUnknown(requests));
+    const unknown = groupByApp(await this.knownRequests.filterUnknown(requests));
     const rows = noRows();
-    for (const [appId, own] of groupByApp(messages)) {
-      await this.updateFramework(own);
-      await this.addRows(rows, appId, own, unknown.get(appId) ?? []);
+    for (const [appId, appMessages] of groupByApp(messages)) {
+      await this.updateFramework(appMessages);
+      await this.addRows(rows, appId, appMessages, unknown.get(appId) ?? []);
     }
     return {
       id: randomUUID(),
@@ -94,10 +94,10 @@ export class BatchBuilder {
   private async addRows(
     rows: RowsByTable,
     appId: number,
-    own: readonly AppMessage[],
+    appMessages: readonly AppMessage[],
     requests: readonly MessageRequest[],
   ): Promise<void> {
-    const messages = own.map(({ message }) => message);
+    const messages = appMessages.map(({ message }) => message);
     // Names first: counts refer to consumers by identifier only.
     const names = messages.flatMap((message) => message.names.map((record) => ({ message, record })));
     const counts = messages.flatMap((message) => message.counts.map((record) => ({ message, record })));
@@ -251,10 +251,10 @@ function reportRow(appId: number, message: Message, envId: number | undefined) {
 
 function groupByApp<T extends { app_id: number }>(all: readonly T[]): Map<number, T[]> {
   const apps = new Map<number, T[]>();
-  for (const one of all) {
-    const own = apps.get(one.app_id);
-    if (own) own.push(one);
-    else apps.set(one.app_id, [one]);
+  for (const item of all) {
+    const group = apps.get(item.app_id);
+    if (group) group.push(item);
+    else apps.set(item.app_id, [item]);
   }
   return apps;
 }

@@ -11,7 +11,7 @@ interface Waiting<T> {
   item: T;
   weight: number;
   resolve: () => void;
-  reject: (why: unknown) => void;
+  reject: (reason: unknown) => void;
 }
 
 /**

@@ -16,22 +16,22 @@ export function subtractBins(
   point: Pick<MetricPoint, 'bins' | 'bucket_width'>,
   before: readonly (readonly [place: number, n: number])[],
 ): [k: number, n: number][] {
-  const left = new Map(point.bins.map(({ place, n }) => [place, n]));
+  const remaining = new Map(point.bins.map(({ place, n }) => [place, n]));
   for (const [earlier, n] of before) {
     const place = earlier === ZERO_BIN ? earlier : findPlace(earlier, point.bucket_width);
-    left.set(place, (left.get(place) ?? 0) - n);
+    remaining.set(place, (remaining.get(place) ?? 0) - n);
   }
   // Values that left a bucket are in another one, usually a lower one, because the threshold of zero was
   // raised.
   let missing = 0;
-  const places = [...left.keys()].sort((a, b) => b - a);
+  const places = [...remaining.keys()].sort((a, b) => b - a);
   for (const place of [...places, ...places.toReversed()]) {
-    const n = (left.get(place) ?? 0) - missing;
+    const n = (remaining.get(place) ?? 0) - missing;
     missing = Math.max(0, -n);
-    left.set(place, Math.max(0, n));
+    remaining.set(place, Math.max(0, n));
   }
   const bins = new Map<number, number>();
-  for (const { place, k } of point.bins) bins.set(k, (bins.get(k) ?? 0) + (left.get(place) ?? 0));
+  for (const { place, k } of point.bins) bins.set(k, (bins.get(k) ?? 0) + (remaining.get(place) ?? 0));
   return [...bins].filter(([, n]) => n > 0);
 }
 

@@ -133,7 +133,7 @@ export class InstanceCounts {
       if (counted.has(instance)) rows.request_counts.push(row);
       else rows.pending_counts_v1.push({ ...row, instance_uuid: instance, received_at });
     };
-    const notBy = (by: CountedBy) => (one: { instance: string }) => counted.get(one.instance) !== by;
+    const notBy = (by: CountedBy) => (record: { instance: string }) => counted.get(record.instance) !== by;
     for (const { instance, row } of sumUp(appId, spans.filter(notBy('metric')))) add(instance, row);
     for (const row of await this.findPendingSizes(appId, started)) rows.request_counts.push(row);
     await this.countPoints(appId, points.filter(notBy('spans')), rows, add);
@@ -193,8 +193,8 @@ export class InstanceCounts {
     const counted = new Map<string, CountedBy>();
     const unknown: string[] = [];
     for (const instance of instances) {
-      const known = this.decided.get(`${appId}/${instance}`);
-      if (known) counted.set(instance, known);
+      const decision = this.decided.get(`${appId}/${instance}`);
+      if (decision) counted.set(instance, decision);
       else unknown.push(instance);
     }
     for (const some of chunkForLookup(unknown)) {
@@ -219,7 +219,9 @@ export class InstanceCounts {
     rows: InstanceRows,
     add: (instance: string, row: CountRow) => void,
   ): Promise<void> {
-    const streams = [...new Set(points.map(({ record }) => record.stream).filter((one) => one !== null))];
+    const streams = [
+      ...new Set(points.map(({ record }) => record.stream).filter((stream) => stream !== null)),
+    ];
     const last = new Map<string, StreamRow>();
     for (const some of chunkForLookup(streams))
       for (const row of await this.store.rows<StreamRow>('metric_streams.last', STREAMS, {
@@ -294,7 +296,7 @@ function findWorst(rows: readonly AccuracyRow[]): AccuracyRow[] {
 
 function pointRow(appId: number, point: MetricPoint, { count, sum, bins }: Added, ids: RequestIds): CountRow {
   const { measure } = point;
-  const getSum = (one: Measure) => (measure === one ? Math.round(sum) : 0);
+  const getSum = (wanted: Measure) => (measure === wanted ? Math.round(sum) : 0);
   return toCountRow(
     appId,
     {

@@ -29,7 +29,7 @@ export class RepeatedRecords {
     rows: CountedRecordRow[],
   ): Promise<Set<RecordKey>> {
     const distinct = [...new Set(records)];
-    const known = new Set<string>();
+    const storedRecords = new Set<string>();
     for (const some of chunkForLookup(distinct)) {
       const times = [...new Set(some.map(({ time_ns }) => BigInt.asIntN(64, time_ns)))];
       const hashes = some.map(({ record_hash }) => BigInt(record_hash));
@@ -39,14 +39,14 @@ export class RepeatedRecords {
         COUNTED,
         params,
       ))
-        known.add(record_hash);
+        storedRecords.add(record_hash);
     }
     const repeated = new Set<RecordKey>();
     for (const record of distinct) {
       const { time_ns, record_hash } = record;
-      if (known.has(record_hash)) repeated.add(record);
+      if (storedRecords.has(record_hash)) repeated.add(record);
       else rows.push({ app_id, time_ns: BigInt.asIntN(64, time_ns).toString(), record_hash });
-      known.add(record_hash);
+      storedRecords.add(record_hash);
     }
     return repeated;
   }

@@ -66,7 +66,7 @@ function parsedRate(count: number): Promise<number> {
           env: 'prod',
           now: Date.now(),
           maxSpanWeight: 1,
-          expansion: { left: Infinity },
+          expansion: { remaining: Infinity },
         }),
       )) {
         const counts = message.spanCounts.map((one) => toCountRow(1, one, ids));

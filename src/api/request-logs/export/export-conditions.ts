@@ -96,7 +96,7 @@ function findTerms(
     const values = [value ?? []].flat();
     const param = `terms_${index}`;
     if (isIndexed(field)) {
-      const terms = values.map((one) => `${appId}${INDEXED[field]}${one}`);
+      const terms = values.map((item) => `${appId}${INDEXED[field]}${item}`);
       if (op === 'eq') all.push(...terms);
       else if (terms.length > 0)
         return { sql: `hasAnyTokens(filter_terms, {${param}:Array(String)})`, params: { [param]: terms } };

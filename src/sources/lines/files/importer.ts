@@ -186,13 +186,13 @@ export class Importer {
     return { ...record, env, request_uuid };
   }
 
-  private increase(file: FileSummary, what: keyof FileSummary, by = 1) {
-    file[what] += by;
-    this.summary[what] += by;
+  private increase(file: FileSummary, counter: keyof FileSummary, by = 1) {
+    file[counter] += by;
+    this.summary[counter] += by;
   }
 
-  private count(what: 'ignored_members' | 'over_limits', name: string) {
-    const counts = (this.summary[what] ??= {});
+  private count(counter: 'ignored_members' | 'over_limits', name: string) {
+    const counts = (this.summary[counter] ??= {});
     counts[name] = (counts[name] ?? 0) + 1;
   }
 
@@ -210,8 +210,8 @@ export class Importer {
     this.batchCharacters += weighRequest(record) + weighSpanRecords(record);
     const { length } = this.batch;
     const { rows, characters } = this.options.batch ?? SERVICE_BATCH;
-    const most = length < FEW_ROWS ? LONG_ROWS_CHARACTERS : characters;
-    if (length === rows || this.batchCharacters >= most) await this.work.wait(this.flush());
+    const maxCharacters = length < FEW_ROWS ? LONG_ROWS_CHARACTERS : characters;
+    if (length === rows || this.batchCharacters >= maxCharacters) await this.work.wait(this.flush());
   }
 
   private async flush() {

@@ -31,6 +31,6 @@ export class RejectedLineGroups {
 
   /** All groups, largest first. */
   list(): RejectedLines[] {
-    return [...this.groups.values()].sort((one, other) => other.count - one.count);
+    return [...this.groups.values()].sort((a, b) => b.count - a.count);
   }
 }

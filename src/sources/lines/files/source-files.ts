@@ -41,7 +41,7 @@ export async function findSourceFiles(
       if (!found.has(key)) found.set(key, file.error ? file : await lookInto(file, format));
     }
   return [...found.values()].sort(
-    (one, other) => (one.from ?? Infinity) - (other.from ?? Infinity) || names.compare(one.path, other.path),
+    (a, b) => (a.from ?? Infinity) - (b.from ?? Infinity) || names.compare(a.path, b.path),
   );
 }
 

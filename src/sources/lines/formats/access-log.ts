@@ -316,13 +316,13 @@ function findClient(values: LogValues, trustForwarded: boolean): string | null {
   const named = isBlank(client_ip) ? toText(client_ip_port).replace(PORT, '') : String(client_ip);
   const addresses = parseClients(named);
   const [first = null] = addresses;
-  const own = addresses.length > 1 ? (addresses.find(isPublic) ?? first) : first;
+  const client = addresses.length > 1 ? (addresses.find(isPublic) ?? first) : first;
   const forwardedFor = isBlank(values.forwarded_for)
     ? getHeader(request_headers, 'x-forwarded-for')
     : values.forwarded_for;
-  if (isBlank(forwardedFor) || (!trustForwarded && own !== null && isPublic(own))) return own;
+  if (isBlank(forwardedFor) || (!trustForwarded && client !== null && isPublic(client))) return client;
   const hops = parseClients(String(forwardedFor));
-  return hops.find(isPublic) ?? own ?? hops[0] ?? null;
+  return hops.find(isPublic) ?? client ?? hops[0] ?? null;
 }
 
 function parseClients(text: string): string[] {

@@ -124,7 +124,7 @@ class HeaderReader {
         if (name !== undefined) add(headers, hasUnderscores ? name.replaceAll('_', '-') : name, value);
       }
     for (const [name, value] of Object.entries(objectDecoder.decode(findValue(line, this.object)) ?? {}))
-      for (const one of Array.isArray(value) ? (value as unknown[]) : [value]) add(headers, name, one);
+      for (const item of Array.isArray(value) ? (value as unknown[]) : [value]) add(headers, name, item);
     for (const [name, paths] of this.named)
       if (!headers.some(([given]) => given === name)) add(headers, name, findValue(line, paths));
     return headers;
@@ -196,7 +196,7 @@ export function mergeFields(fields: FieldMap, map: FieldMap): FieldMap {
     members.some((member) => map[member] !== undefined),
   ).flat();
   const kept = Object.fromEntries(
-    Object.entries(fields).filter(([member]) => !replaced.some((one) => one === member)),
+    Object.entries(fields).filter(([member]) => !replaced.some((item) => item === member)),
   ) as FieldMap;
   const named = { ...fields.request_headers?.named, ...map.request_headers?.named };
   return { ...kept, ...map, request_headers: { ...fields.request_headers, named } };

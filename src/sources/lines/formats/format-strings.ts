@@ -120,8 +120,8 @@ const ENVOY: Dialect = {
   value: /%([A-Z_\d]+)(\([^)]*\))?(?::\d+)?%/g,
   toName: ([, operator = '', given = '']) => {
     const argument = given.toUpperCase();
-    const known = ENVOY_VARIABLES[operator + argument] ?? ENVOY_VARIABLES[operator];
-    if (known !== undefined) return known;
+    const variable = ENVOY_VARIABLES[operator + argument] ?? ENVOY_VARIABLES[operator];
+    if (variable !== undefined) return variable;
     if (operator === 'START_TIME') return given === '' ? 'time_iso8601' : TIME;
     const [header = ''] = given.slice(1, -1).split('?');
     if (operator === 'REQ') return toHeader('http_', header.replace(/^:/, ''));
@@ -189,7 +189,7 @@ function findTimeShape(directives: string): string {
   let shape = '';
   for (let at = 0; at < format.length;) {
     const rest = format.slice(at);
-    const [pattern, conversion] = TIME_SHAPES.find(([one]) => one.test(rest)) ?? [
+    const [pattern, conversion] = TIME_SHAPES.find(([directive]) => directive.test(rest)) ?? [
       /^[^]/,
       escape(format.charAt(at)),
     ];

@@ -91,7 +91,7 @@ function parseMonthFirst(text: string): number | undefined {
   // clock half a day ahead.
   const latest = Date.now() + HALF_A_DAY_MS;
   const thisYear = new Date(latest).getUTCFullYear();
-  const inYear = (one: number) => toLocal(one, month, [day, hour, minute, second], fraction);
+  const inYear = (candidate: number) => toLocal(candidate, month, [day, hour, minute, second], fraction);
   // At least one of the last four years has a 29th of February.
   return [0, 1, 2, 3, 4].map((ago) => inYear(thisYear - ago)).find((time) => time <= latest);
 }

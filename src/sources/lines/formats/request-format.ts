@@ -218,9 +218,13 @@ export class LineParser {
       return [isEntry ? 'w3c' : 'cloudfront', this.w3c.parse(line, this.options, loggedAt) ?? NOT_AN_OBJECT];
     const values = parseLogfmt(line);
     if (values !== undefined) {
-      const known = findJsonFormat(values);
-      const result = requireReader(known?.name ?? JSON_FORMAT).readObject(values, this.options, loggedAt);
-      if (known || 'record' in result) return [known?.name ?? JSON_FORMAT, result];
+      const jsonFormat = findJsonFormat(values);
+      const result = requireReader(jsonFormat?.name ?? JSON_FORMAT).readObject(
+        values,
+        this.options,
+        loggedAt,
+      );
+      if (jsonFormat || 'record' in result) return [jsonFormat?.name ?? JSON_FORMAT, result];
     }
     let best: [name: string, result: LineResult] | undefined;
     let mostFound = MIN_FOUND - 1;

@@ -35,8 +35,8 @@ const CLOCK = String.raw`\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?: ?(?:Z|[A-Z]{3}|[+-]\d
 const DATE = String.raw`(?:\d{1,2}[/ -][A-Z][a-z]{2}[/ -]\d{4}[: ]|\d{4}[/-]\d\d[/-]\d\d(?:[T ]| - ))`;
 const NUMBER = String.raw`[+-]?\d{1,20}(?:\.\d{1,9})?`;
 const ADDRESS = String.raw`(?:\[[\w.:%]{1,64}\](?::\d{1,5})?|[\w.:%-]{1,255})`;
-const list = (one: string) => `${one}(?:(?:, ?| : )${one}){0,32}`;
-const optional = (one: string) => `(?:-|${one})`;
+const list = (item: string) => `${item}(?:(?:, ?| : )${item}){0,32}`;
+const optional = (item: string) => `(?:-|${item})`;
 
 /** The time of an access log, as text of a regular expression. */
 export const LOG_TIME = DATE + CLOCK;
@@ -135,11 +135,11 @@ export class TemplateMatcher {
     this.isOpen = isOpen;
     this.isPadded = isPadded;
     this.before = fields[0]?.before ?? '';
-    this.fields = fields.map(({ name, shape: own }, index) => {
+    this.fields = fields.map(({ name, shape: ownShape }, index) => {
       const next = fields[index + 1];
       const after = next?.before ?? end;
       // A value in quotes ends with them, whatever its shape.
-      const shape = after.startsWith('"') ? undefined : (own ?? SHAPE_OF.get(name));
+      const shape = after.startsWith('"') ? undefined : (ownShape ?? SHAPE_OF.get(name));
       const isEscaped = hasEscapes && !SEVERAL.has(name);
       if (shape === undefined) return { name, after, shape, place: undefined, isEscaped };
       return {
