@@ -241,6 +241,13 @@ export class BatchLog {
     return open;
   }
 
+  /** Applies a batch of this process if it was appended. */
+  async applyAppended(batchId: string): Promise<void> {
+    const batch_ids = [batchId];
+    await this.applyAgain(await this.store.rows<BatchState>('batches.states', STATES, { batch_ids }));
+    this.unfinished.delete(batchId);
+  }
+
   /** Appends the batch and the marks of earlier ones. */
   async append({ id, createdAt, messages, pieces }: Batch, hold?: Hold): Promise<void> {
     const appIds = messages.map(({ app_id }) => app_id).join();

@@ -4,7 +4,7 @@ import { runEvery } from '../../shared/async/run-every.js';
 import { RequestContext } from '../../telemetry/request-context.js';
 import { type Batch, type BatchLog, NIL_UUID, type Recovery, messageKey } from '../batch-log.js';
 import { requestKey } from '../known-requests.js';
-import type { Hold } from '../../coordination/lease.js';
+import { type Hold, LeaseLost } from '../../coordination/lease.js';
 import type { RequestClaims } from '../request-claims.js';
 import type { Telemetry } from '../../telemetry/telemetry.js';
 import { type AppMessage, type BatchBuilder, requestsIn } from './batch-builder.js';
@@ -34,7 +34,7 @@ export class BatchCommitter {
   private readonly log = new Logger(BatchCommitter.name);
   private readonly queue: BatchQueue<AppMessage>;
   private readonly inFlight = new Map<string, Promise<void>>();
-  private inDoubt?: Batch;
+  private inDoubt?: { batch: Batch; hold: Hold };
   private readonly maintenance: NodeJS.Timeout;
 
   constructor(
@@ -157,16 +157,25 @@ export class BatchCommitter {
   }
 
   private async resolveInDoubt(): Promise<void> {
-    const batch = this.inDoubt;
-    if (!batch) return;
+    const { inDoubt } = this;
+    if (!inDoubt) return;
+    const { batch, hold } = inDoubt;
     const keys = batch.messages.map(messageKey);
     await this.locks.extend(keys);
-    await this.write(batch);
+    try {
+      await this.write(batch, hold);
+    } catch (error) {
+      if (!(error instanceof LeaseLost)) throw error;
+      // Another process may have written the same requests. What the log does not have by now, it never will.
+      this.inDoubt = inDoubt;
+      await this.batchLog.applyAppended(batch.id);
+      this.inDoubt = undefined;
+    }
     for (const key of keys) if (!this.inFlight.has(key)) await this.locks.release(key);
   }
 
-  private async write(batch: Batch, hold?: Hold): Promise<void> {
-    this.inDoubt = batch;
+  private async write(batch: Batch, hold: Hold): Promise<void> {
+    this.inDoubt = { batch, hold };
     try {
       await this.batchLog.write(batch, hold);
       this.inDoubt = undefined;
@@ -179,7 +188,7 @@ export class BatchCommitter {
   }
 
   private isInDoubt(key: string): boolean {
-    return this.inDoubt?.messages.some((message) => messageKey(message) === key) ?? false;
+    return this.inDoubt?.batch.messages.some((message) => messageKey(message) === key) ?? false;
   }
 
   private async runMaintenance(): Promise<void> {
