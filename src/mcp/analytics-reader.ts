@@ -145,15 +145,21 @@ export class AnalyticsReader {
     return parseLines<ExportedRequestLog>(await this.exports.export(account, input, 'ndjson'));
   }
 
-  async getRequestDetails(account: Account, appId: number, requestUuid: string): Promise<RequestDetails> {
+  /** A request, and how many of its log records the details have not. */
+  async getRequestDetails(
+    account: Account,
+    appId: number,
+    requestUuid: string,
+  ): Promise<{ details: RequestDetails; logsLeftOut: number }> {
     const path = { request_uuid: requestUuid };
     const query = { include_consumer_id: 'true' };
     const input = await this.readInput('getRequestDetails', GetRequestDetailsInput, account, appId, {
       path,
       query,
     });
-    const { body } = await this.requestLogs.get(account, input);
-    return parseExact(body.toString()) as RequestDetails;
+    const { body, headers } = await this.requestLogs.get(account, input);
+    const logsLeftOut = Number(headers['X-Logs-Left-Out'] ?? 0);
+    return { details: parseExact(body.toString()) as RequestDetails, logsLeftOut };
   }
 
   /**

@@ -38,19 +38,26 @@ export async function getRequest(
     throw new ToolError(`request_uuid is ${quoteName(request_uuid)}, which is not a UUID: ${uuid.msg}.`);
   if (part === undefined && offset > 0) throw new ToolError('offset needs part, the part that it is in.');
   const app = chooseApp(await reader.listApps(account), appName);
-  const details = await reader.getRequestDetails(account, app.id, uuid).catch((error: unknown) => {
-    if (!(error instanceof ApiError && error.getStatus() === 404)) throw error;
-    throw new ToolError(
-      `App ${app.id} has no request ${uuid}. Requests are kept for 15 days; search_requests finds them.`,
-    );
-  });
+  const { details, logsLeftOut } = await reader
+    .getRequestDetails(account, app.id, uuid)
+    .catch((error: unknown) => {
+      if (!(error instanceof ApiError && error.getStatus() === 404)) throw error;
+      throw new ToolError(
+        `App ${app.id} has no request ${uuid}. Requests are kept for 15 days; search_requests finds them.`,
+      );
+    });
   const fields =
     part === undefined ? readFields(details, app, formatTime(Date.parse(details.timestamp), clock)) : {};
   const pieces = readParts(details)
     .filter((piece) => part === undefined || piece.part === part)
     .map((piece) => ({ ...piece, text: piece.text.slice(offset), offset }));
   if (part !== undefined && pieces.length === 0) throw new ToolError(`The request has no ${part}.`);
-  const renderWith = (tokens: number) => render(uuid, app.id, clock.timezone, fields, pieces, tokens);
+  const notRead =
+    logsLeftOut > 0 && pieces.some((one) => one.part === 'logs')
+      ? [`${logsLeftOut} more log records, which no call returns`]
+      : [];
+  const renderWith = (tokens: number) =>
+    render(uuid, app.id, clock.timezone, fields, pieces, notRead, tokens);
   // Both forms of the result contain each text, and JSON escapes some characters. So the number of tokens for
   // the parts is found by search.
   const tokens = findLast(
@@ -66,6 +73,7 @@ function render(
   timezone: string,
   fields: Readonly<Record<string, Cell>>,
   pieces: readonly Piece[],
+  notRead: readonly string[],
   tokens: number,
 ): CallToolResult {
   const shown = cutPieces(pieces, tokens);
@@ -87,9 +95,12 @@ function render(
       ),
       ...Array.from(shown, ([name, text]) => `${name}:\n${showInvisible(text)}`),
     ],
-    leftOut: cut.map(
-      ({ part, offset, remaining }) => `${remaining} characters of ${part}: part ${part}, offset ${offset}`,
-    ),
+    leftOut: [
+      ...cut.map(
+        ({ part, offset, remaining }) => `${remaining} characters of ${part}: part ${part}, offset ${offset}`,
+      ),
+      ...notRead,
+    ],
     next: cut[0] && { request_uuid: uuid, part: cut[0].part, offset: cut[0].offset },
   });
 }

@@ -459,6 +459,25 @@ describe('a server', () => {
       expect(result.structured.order).toBe('oldest');
     });
 
+    it('get_request says how many log records are left out', async () => {
+      const trace_id = '77'.repeat(16);
+      const timestamp = Date.now() - 60_000;
+      const captured_json = toCaptureJson({ ...EMPTY_CAPTURE, trace_id });
+      const [record] = await tenant.write({ timestamp, captured_json });
+      const place = { app_id: tenant.appId, app_env_id: await tenant.envId(record!.env), trace_id };
+      const logs = Array.from({ length: 1_007 }, (_, index) =>
+        JSON.stringify({
+          ...place,
+          level: 'info',
+          timestamp_ns: `${timestamp}000000`,
+          record_hash: `${index}`,
+        }),
+      );
+      await app.store.insert('logged_messages', logs);
+      const { structured } = await call('get_request', { request_uuid: record!.request_uuid });
+      expect(structured.left_out.at(-1)).toMatch(/^7 more log records/);
+    });
+
     it('get_request gives one in full, and long parts in pieces', async () => {
       const body = Array.from({ length: 3_000 }, (_, index) => `item ${index}`).join(', ');
       const [record] = await tenant.write({

@@ -114,6 +114,39 @@ describe('GET /v1/apps/{app_id}/request-logs/{request_uuid}', () => {
       }
     });
 
+    it.each([
+      ['all of 1,000', 1_000, undefined],
+      ['1,000 of 1,205', 1_205, '205'],
+      ['1,000 of more than are read at once', 12_345, '11345'],
+    ])(
+      'has %s log records of its trace, and a header says how many are left out',
+      async (_, sent, header) => {
+        const trace_id = randomUUID().replaceAll('-', '');
+        const timestamp = Date.now() - 5_000;
+        const captured_json = `{${EMPTY_CAPTURE_JSON.replace('"trace_id":null', `"trace_id":"${trace_id}"`)}}`;
+        const [record] = await tenant.write({ timestamp, captured_json });
+        const of = { app_id: tenant.appId, app_env_id: await tenant.envId(record!.env), trace_id };
+        const log = (index: number) =>
+          JSON.stringify({
+            ...of,
+            span_id: '0'.repeat(15) + String(index % 3),
+            level: 'info',
+            message: `log ${index}`,
+            timestamp_ns: `${timestamp}${String(index).padStart(6, '0')}`,
+            record_hash: String(index),
+          });
+        const records = Array.from({ length: sent }, (__, index) => log(index));
+        await app.store.insert('logged_messages', records);
+        // Those that came again are none that are left out.
+        await app.store.insert('logged_messages', records.slice(0, 700));
+        const { body, headers } = await details(record!.request_uuid);
+        expect(body.logs.map(({ message }: { message: string }) => message)).toEqual(
+          Array.from({ length: 1_000 }, (__, index) => `log ${index}`),
+        );
+        expect(headers['x-logs-left-out']).toBe(header);
+      },
+    );
+
     it('has the spans and log records of its own app alone, also where other apps are in the same trace', async () => {
       const trace_id = randomUUID().replaceAll('-', '');
       const timestamp = Date.now() - 5_000;

@@ -36,7 +36,7 @@ export class RequestLogsController {
     path: ':request_uuid',
     input: GetRequestDetailsInput,
     response: RequestDetails,
-    headers: ['ETag'],
+    headers: ['ETag', 'X-Logs-Left-Out'],
   })
   get(@CurrentAccount() account: Account, @Input() input: GetRequestDetailsInput): Promise<JsonResponse> {
     return this.service.get(account, input);

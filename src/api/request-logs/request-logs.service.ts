@@ -24,8 +24,8 @@ import { KEY_LENGTH } from './request-log.record.js';
 import type { RequestLog } from './request-logs.dto.js';
 import type { GetRequestDetailsInput, ListRequestLogsInput } from './request-logs.input.js';
 import { MAX_PAGE_BYTES, RequestLogsRepository } from './request-logs.repository.js';
-import { addTrace, findOpenTrace, findOwnSpan } from './request-trace.js';
-import { RequestTraceRepository } from './request-trace.repository.js';
+import { type DetailsWithTrace, addTrace, findOpenTrace, findOwnSpan } from './request-trace.js';
+import { MAX_LOGS, RequestTraceRepository } from './request-trace.repository.js';
 
 @Injectable()
 export class RequestLogsService {
@@ -67,22 +67,27 @@ export class RequestLogsService {
     );
     if (row === null) throw requestLogNotFound();
     if (account.scopes.hasBodies) this.audit.write('getRequestDetails', account, { app_id, request_uuid });
-    return new JsonResponse(hideBodies(account, await this.withTrace(scope, request_uuid, row)), true);
+    const { details, logsLeftOut } = await this.withTrace(scope, request_uuid, row);
+    const headers = logsLeftOut > 0 ? { 'X-Logs-Left-Out': String(logsLeftOut) } : {};
+    return new JsonResponse(hideBodies(account, details), true, undefined, headers);
   }
 
   /** The details with the spans and log records of the request's trace, if it has no captured ones. */
-  private async withTrace(scope: AppScope, requestUuid: string, row: Buffer): Promise<Buffer> {
+  private async withTrace(scope: AppScope, requestUuid: string, row: Buffer): Promise<DetailsWithTrace> {
     const open = findOpenTrace(row);
-    if (!open) return row;
+    const withoutTrace = { details: row, logsLeftOut: 0 };
+    if (!open) return withoutTrace;
     const { traceId, timestamp } = open;
     const spans = await this.traces.findSpans(scope, traceId, timestamp);
     const ownSpan = findOwnSpan({ requestUuid, traceId }, spans);
     // If the request has no span, the whole trace counts as its own; but clients choose the IDs of their
     // traces.
     const isShared = await this.traces.isShared(scope, traceId, timestamp);
-    if (isShared && !ownSpan) return row;
+    if (isShared && !ownSpan) return withoutTrace;
     const logs = await this.traces.findLogs(scope, traceId, timestamp);
-    return addTrace(row, { ownSpan, isShared }, spans, logs);
+    const counts =
+      logs.length < MAX_LOGS ? undefined : await this.traces.countLogs(scope, traceId, timestamp);
+    return addTrace(row, { ownSpan, isShared }, spans, logs, counts);
   }
 
   /** The records of a page and one more, if they exist; fewer if they would be too large together. */

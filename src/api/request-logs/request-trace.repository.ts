@@ -16,9 +16,13 @@ export interface TraceSpan {
   events: string;
 }
 
-export interface TraceLog {
+/** What says which request a log record belongs to. */
+export interface LogPlace {
   span_id: string;
   server_span_id: string;
+}
+
+export interface TraceLog extends LogPlace {
   timestamp_ns: string;
   level: string;
   message: string;
@@ -29,7 +33,9 @@ export interface TraceLog {
 
 /** Enough for details; the trace of a batch job can have many more. */
 const MAX_SPANS = 10_000;
-const MAX_LOGS = 10_000;
+export const MAX_LOGS = 10_000;
+/** Spans whose log records are counted if there are more than are read. */
+const MAX_PLACES = 100_000;
 /**
  * Spans and log records may begin this long before the start of their request, because clocks differ, and
  * this long after it.
@@ -58,6 +64,15 @@ WHERE app_id = {app_id:UInt32} AND trace_id = toFixedString(unhex({trace_id:Stri
   AND l.timestamp_ns >= {from:Int64} * 1000000 AND l.timestamp_ns < {to:Int64} * 1000000
 ORDER BY l.timestamp_ns
 LIMIT 1 BY l.record_hash
+LIMIT {limit:UInt32}`;
+
+const LOG_COUNTS = `
+SELECT lower(hex(l.span_id)) AS span_id, lower(hex(l.server_span_id)) AS server_span_id,
+  uniqExact(l.record_hash) AS logs
+FROM application_logs_v1 AS l
+WHERE app_id = {app_id:UInt32} AND trace_id = toFixedString(unhex({trace_id:String}), 16)
+  AND l.timestamp_ns >= {from:Int64} * 1000000 AND l.timestamp_ns < {to:Int64} * 1000000
+GROUP BY ALL
 LIMIT {limit:UInt32}`;
 
 /** Other requests whose spans or log records may be in the same time range. */
@@ -92,6 +107,12 @@ export class RequestTraceRepository {
   findLogs(scope: AppScope, trace_id: string, timestamp: number): Promise<TraceLog[]> {
     const params = { trace_id, ...findWindow(timestamp), limit: MAX_LOGS };
     return this.store.rows<TraceLog>(scope, 'request_logs.trace_logs', LOGS, params);
+  }
+
+  /** How many log records the trace has, by their place. */
+  countLogs(scope: AppScope, trace_id: string, timestamp: number): Promise<(LogPlace & { logs: number })[]> {
+    const params = { trace_id, ...findWindow(timestamp), limit: MAX_PLACES };
+    return this.store.rows(scope, 'request_logs.trace_log_counts', LOG_COUNTS, params);
   }
 }
 

@@ -1,14 +1,21 @@
 import { EMPTY_CAPTURE_JSON, TRACE_ID, formatMicroseconds } from '../../records/capture.js';
 import { findRequestUuid } from '../../records/server-span.js';
-import type { TraceLog, TraceSpan } from './request-trace.repository.js';
+import type { LogPlace, TraceLog, TraceSpan } from './request-trace.repository.js';
 
 /** The end of a capture without logs and spans. */
 const NO_LOGS_NO_SPANS = EMPTY_CAPTURE_JSON.slice(EMPTY_CAPTURE_JSON.indexOf('"logs"'));
 const NO_EXCEPTION = `"exception":null,${NO_LOGS_NO_SPANS}`;
 const TIMESTAMP = /^\{"timestamp":"([^"]+)"/;
 const NO_SPAN = '0'.repeat(16);
-const MAX_LOGS = 1_000;
+/** In the details of one request. */
+const MAX_SHOWN_LOGS = 1_000;
 const NO_PARENTS: readonly TraceSpan[] = [];
+
+/** The details of a request, and how many of its log records are not in them. */
+export interface DetailsWithTrace {
+  details: Buffer;
+  logsLeftOut: number;
+}
 
 /**
  * The trace of a request without captured logs and spans, with the request's time in milliseconds since the
@@ -39,6 +46,7 @@ export function findOwnSpan(
  * without other requests to the same app. If the request has no span, the whole trace belongs to it. Log
  * records of unknown spans belong to it if it is alone in its trace.
  *
+ * @param counts of all log records of the trace, if `logs` has not all of them
  * @param isShared whether another consumer, whose data must not be shown, has requests in the trace
  */
 export function addTrace(
@@ -46,25 +54,29 @@ export function addTrace(
   { ownSpan, isShared }: { ownSpan: TraceSpan | undefined; isShared: boolean },
   spans: readonly TraceSpan[],
   logs: readonly TraceLog[],
-): Buffer {
+  counts?: readonly (LogPlace & { logs: number })[],
+): DetailsWithTrace {
   const belonging = ownSpan ? findBelow(ownSpan, spans) : spans;
   const ids = new Set(belonging.map(({ span_id }) => span_id));
   const isAlone = !isShared && spans.filter(({ kind }) => kind === 'SERVER').length <= 1;
-  const ofRequest = logs.filter(({ span_id, server_span_id }) =>
+  const known = new Set(spans.map(({ span_id }) => span_id));
+  const isOfRequest = ({ span_id, server_span_id }: LogPlace) =>
     server_span_id !== NO_SPAN
       ? server_span_id === ownSpan?.span_id
-      : ids.has(span_id) || (isAlone && !spans.some((span) => span.span_id === span_id)),
-  );
+      : ids.has(span_id) || (isAlone && !known.has(span_id));
+  const ofRequest = logs.filter(isOfRequest);
+  const shown = ofRequest.slice(0, MAX_SHOWN_LOGS);
+  const total = counts?.filter(isOfRequest).reduce((sum, one) => sum + one.logs, 0) ?? ofRequest.length;
   const exception = belonging.map(findException).find((found) => found !== undefined);
   const text = details.toString();
   const hasNoException = text.endsWith(NO_EXCEPTION);
   const head = text.slice(0, -(hasNoException && exception ? NO_EXCEPTION : NO_LOGS_NO_SPANS).length);
   const members = [
     ...(hasNoException && exception ? [`"exception":${exception}`] : []),
-    `"logs":[${ofRequest.slice(0, MAX_LOGS).map(logText).join(',')}]`,
+    `"logs":[${shown.map(logText).join(',')}]`,
     `"spans":[${belonging.map(spanText).join(',')}]`,
   ];
-  return Buffer.from(`${head}${members.join(',')}}`);
+  return { details: Buffer.from(`${head}${members.join(',')}}`), logsLeftOut: total - shown.length };
 }
 
 /** A span and the spans below it, in their order, without other requests. */

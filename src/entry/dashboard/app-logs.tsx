@@ -1,14 +1,14 @@
 import { useState } from 'preact/hooks';
 import type { RequestDetails } from './api.js';
 import { LongText, ShowAll } from './captured-text.js';
-import { formatOffset } from './format.js';
+import { formatNumber, formatOffset } from './format.js';
 import { Text } from './parts.js';
 
 /** A button shows further lines. */
 const MAX_LINES = 200;
 
 /** The log records of the application during the request. */
-export function AppLogs({ details }: { details: RequestDetails }) {
+export function AppLogs({ details, leftOut }: { details: RequestDetails; leftOut: number }) {
   const [isWhole, setIsWhole] = useState(false);
   const { logs, timestamp } = details;
   if (logs.length === 0) return <p class="muted">No application logs were captured.</p>;
@@ -42,6 +42,7 @@ export function AppLogs({ details }: { details: RequestDetails }) {
         </tbody>
       </table>
       {!isWhole && logs.length > MAX_LINES && <ShowAll count={logs.length} press={() => setIsWhole(true)} />}
+      {leftOut > 0 && <p class="muted">{formatNumber(leftOut)} more log records</p>}
     </>
   );
 }

@@ -75,7 +75,7 @@ export function Details(props: {
         )}
         {!details && !isUnknown && <span class="placeholder tall" />}
         {details && <Summary details={details} log={log} />}
-        {details && <Tabs details={details} chosen={state.tab} />}
+        {value && <Tabs details={value.data} logsLeftOut={value.logsLeftOut} chosen={state.tab} />}
       </div>
     </aside>
   );
@@ -139,10 +139,11 @@ function Summary({ details, log }: { details: RequestDetails; log: RequestLog | 
   );
 }
 
-function Tabs({ details, chosen }: { details: RequestDetails; chosen: string | null }) {
+function Tabs(props: { details: RequestDetails; logsLeftOut: number; chosen: string | null }) {
+  const { details, logsLeftOut, chosen } = props;
   const { go } = useSession();
   const { exception, logs, spans } = details;
-  const counts: Partial<Record<Tab, number>> = { logs: logs.length, spans: spans.length };
+  const counts: Partial<Record<Tab, number>> = { logs: logs.length + logsLeftOut, spans: spans.length };
   const tabs = TABS.filter((tab) => tab !== 'exception' || exception !== null);
   const first = exception === null ? 'request' : 'exception';
   const tab = tabs.find((entry) => entry === chosen) ?? first;
@@ -191,7 +192,7 @@ function Tabs({ details, chosen }: { details: RequestDetails; chosen: string | n
             <Code text={exception.stacktrace} name="Stack trace" />
           </>
         )}
-        {tab === 'logs' && <AppLogs details={details} />}
+        {tab === 'logs' && <AppLogs details={details} leftOut={logsLeftOut} />}
         {tab === 'spans' && <Waterfall spans={spans} />}
       </div>
     </>

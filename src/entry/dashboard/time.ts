@@ -99,19 +99,39 @@ function findStart(time: number, interval: Interval, zone: Zone): number {
     return zone === 'utc' ? day.setUTCHours(0, 0, 0, 0) : day.setHours(0, 0, 0, 0);
   }
   // Not setMinutes: if daylight saving repeats an hour, it would find the first one.
-  const offset = zone === 'utc' ? 0 : new Date(time).getTimezoneOffset() * -MINUTE;
   const step = interval === 'hour' ? HOUR : MINUTE;
-  return Math.floor((time + offset) / step) * step - offset;
+  const offset = getOffset(time, zone);
+  let start = Math.floor((time + offset) / step) * step - offset;
+  // Where the clock changes by half an hour (Lord Howe), an hour begins at the change.
+  while (getOffset(start, zone) !== offset) start += MINUTE;
+  return start;
+}
+
+function getOffset(time: number, zone: Zone): number {
+  return zone === 'utc' ? 0 : new Date(time).getTimezoneOffset() * -MINUTE;
 }
 
 /** The start of a later period; a day of the local zone can have 23 or 25 hours. */
 function add(time: number, count: number, interval: Interval, zone: Zone): number {
   if (interval === 'minute') return time + count * MINUTE;
-  if (interval === 'hour') return time + count * HOUR;
+  if (interval === 'hour') return addHours(time, count, zone);
   if (zone === 'utc') return time + count * DAY;
   const day = new Date(time);
   // If daylight saving skips midnight, the day begins at one o'clock, and the next day at midnight again.
   return findStart(day.setDate(day.getDate() + count), 'day', zone);
+}
+
+/** Hours later. Where the clock changes by half an hour, one of them has half an hour. */
+function addHours(time: number, count: number, zone: Zone): number {
+  let start = time;
+  for (let left = count; left < 0; left++) start = findStart(start - MINUTE, 'hour', zone);
+  for (let left = count; left > 0; left--) {
+    // The last minute of an hour is at most 59 minutes after its start.
+    let last = start + HOUR - MINUTE;
+    while (findStart(last, 'hour', zone) !== start) last -= MINUTE;
+    start = last + MINUTE;
+  }
+  return start;
 }
 
 export function timeZone(zone: Zone): string {

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Request, Response } from 'express';
+import type { HeaderName } from '../openapi/headers.js';
 import { parseRawQuery } from './raw-query.js';
 import { CODINGS, COMPRESSED_FROM_BYTES } from './zstd.js';
 
@@ -14,11 +15,13 @@ export class JsonResponse {
    * @param body JSON text
    * @param isSettled whether all described data lies in the past, so that it is unlikely to change
    * @param nextToken the token of the next page, if there is one
+   * @param headers others of the response
    */
   constructor(
     readonly body: string | Buffer,
     readonly isSettled: boolean,
     readonly nextToken?: string,
+    readonly headers: Readonly<Partial<Record<HeaderName, string>>> = {},
   ) {}
 }
 
@@ -26,7 +29,11 @@ export class JsonResponse {
  * Sets `Link` (docs/contract.md#link), and `ETag` with its related headers
  * (docs/contract.md#conditional-requests).
  */
-export function setResponseHeaders(response: Response, { body, isSettled, nextToken }: JsonResponse): void {
+export function setResponseHeaders(
+  response: Response,
+  { body, isSettled, nextToken, headers }: JsonResponse,
+): void {
+  response.set(headers);
   if (nextToken !== undefined)
     response.set('Link', `<${nextPage(response.req.originalUrl, nextToken)}>; rel="next"`);
   if (!isSettled) return;

@@ -55,6 +55,12 @@ export const HEADERS = {
     schema: { type: 'string', pattern: '^\\d+(\\.\\d+)? \\+\\d+ms$' },
     example: '0.011 +6ms',
   },
+  'X-Logs-Left-Out': {
+    description: 'How many log records of the request are not in `logs`; present only if there are any',
+    required: false,
+    schema: { type: 'string', pattern: '^[1-9]\\d*$' },
+    example: '205',
+  },
   'WWW-Authenticate': {
     description: 'How to authenticate: with an API key; of a 403, with one that has the scope',
     required: true,

@@ -30,6 +30,7 @@ export function readItemCapture(
   reader: LenientReader,
 ): Capture {
   const logs = Array.isArray(item.logs) ? item.logs.slice(0, MAX_LOGS) : item.logs;
+  if (Array.isArray(item.logs) && item.logs.length > MAX_LOGS) reader.ignored.push('logs');
   return {
     request_headers: readHeaders(request.headers, 'request.headers', reader),
     response_headers: readHeaders(response.headers, 'response.headers', reader),

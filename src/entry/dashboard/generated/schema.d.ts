@@ -1348,6 +1348,11 @@ export interface components {
          */
         "X-Percentile-Accuracy": string;
         /**
+         * @description How many log records of the request are not in `logs`; present only if there are any
+         * @example 205
+         */
+        "X-Logs-Left-Out": string;
+        /**
          * @description How to authenticate: with an API key; of a 403, with one that has the scope
          * @example APIKey
          */
@@ -1790,6 +1795,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
                     ETag: components["headers"]["ETag"];
+                    "X-Logs-Left-Out": components["headers"]["X-Logs-Left-Out"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1806,6 +1812,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
                     ETag: components["headers"]["ETag"];
+                    "X-Logs-Left-Out": components["headers"]["X-Logs-Left-Out"];
                     [name: string]: unknown;
                 };
                 content?: never;
