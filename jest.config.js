@@ -1,6 +1,7 @@
 /** @type {import('jest').Config} */
 export default {
-  testEnvironment: 'node',
+  testEnvironment: '<rootDir>/test/setup/jest/environment.cjs',
+  runtime: '<rootDir>/test/setup/jest/runtime.cjs',
   roots: ['<rootDir>/src', '<rootDir>/test'],
   testRegex: '\\.(spec|e2e-spec)\\.ts$',
   // `npm test` leaves out the slow suites, which start and kill processes, open a browser or wait for time
