@@ -35,7 +35,7 @@ import {
 
 export type Signal = 'traces' | 'metrics' | 'logs';
 
-export const REQUESTS = {
+const REQUESTS = {
   traces: ExportTraceServiceRequestSchema,
   metrics: ExportMetricsServiceRequestSchema,
   logs: ExportLogsServiceRequestSchema,
