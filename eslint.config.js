@@ -36,7 +36,7 @@ export default defineConfig(
     },
   },
   {
-    files: ['**/*.spec.ts', '**/*.e2e-spec.ts', 'test/**/*.ts'],
+    files: ['**/*.spec.ts', 'test/**/*.ts'],
     rules: {
       // supertest's `body` and parsed JSON are `any`: the assertions on them are the check.
       '@typescript-eslint/no-unsafe-assignment': 'off',

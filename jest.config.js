@@ -3,7 +3,7 @@ export default {
   testEnvironment: '<rootDir>/test/setup/jest/environment.cjs',
   runtime: '<rootDir>/test/setup/jest/runtime.cjs',
   roots: ['<rootDir>/src', '<rootDir>/test'],
-  testRegex: '\\.(spec|e2e-spec)\\.ts$',
+  testRegex: '\\.spec\\.ts$',
   // `npm test` leaves out the slow suites, which start and kill processes, open a browser or wait for time
   // limits (CONTRIBUTING.md).
   testPathIgnorePatterns: process.env.SKIP_SLOW ? ['\\.slow\\.spec\\.ts$'] : [],

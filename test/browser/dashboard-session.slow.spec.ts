@@ -230,7 +230,7 @@ describeWithChromium('a session of the dashboard', () => {
     it('with an empty app names the collector of its own process', async () => {
       const { key } = await Tenant.create(app);
       await dashboard.visit('', key);
-      // As the service writes it (test/e2e/dashboard.e2e-spec.ts); the next view reads it.
+      // As the service writes it (test/e2e/dashboard.process.spec.ts); the next view reads it.
       await dashboard.evaluate(`document.querySelector('meta[name=collector-port]').content = '3501'`);
       await dashboard.page.getByRole('link', { name: 'Requests' }).click();
       await dashboard.page.getByText('runs a collector on port 3501').waitFor();

@@ -206,7 +206,7 @@ describeEmbedded('traces', () => {
     await service.stop();
   });
 
-  // `src/config/tracing.config.spec.ts` has all variables that turn them off.
+  // `src/config/tracing.config.unit.spec.ts` has all variables that turn them off.
   it('are not made with OTEL_TRACES_EXPORTER=none', async () => {
     const service = await ProductProcess.start(
       ['serve'],

@@ -1,6 +1,6 @@
 /**
  * Writes the fixture of this version: a data directory with a little of everything, and what the API says of
- * it. Later versions open it in `releases.spec.ts`. A version that CHANGELOG.md dates is released, and its
+ * it. Later versions open it in `releases`. A version that CHANGELOG.md dates is released, and its
  * fixture stays as it is.
  */
 import { execFileSync } from 'node:child_process';

@@ -87,7 +87,7 @@ describe('the rooms', () => {
       'src/api/apps/apps.module.ts',
       `import { AppModule } from '../../app.module.js';`,
     ],
-    'a higher room in a test': ['src/shared/time/window.spec.ts', `import '../../config/config.js';`],
+    'a higher room in a test': ['src/shared/time/window.unit.spec.ts', `import '../../config/config.js';`],
     'the tests in a source': ['src/entry/cli/app.ts', `import '../../../test/setup/eventually.js';`],
     'the product in the dashboard': ['src/entry/dashboard/api.ts', `import '../../shared/clamp.js';`],
     'the dashboard in the product': ['src/entry/cli/app.ts', `import '../dashboard/time.js';`],
