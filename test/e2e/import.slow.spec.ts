@@ -374,6 +374,24 @@ describeEmbedded('import, as a command', () => {
     expect(grown.err.join()).not.toContain('left out');
   });
 
+  it('joins a line that a rotation divided between two files, and only such a line', async () => {
+    const whole = logLine(48, '/divided');
+    const at = whole.indexOf('HTTP');
+    const older = createFile('divided.log.1', `${logLine(49, '/before')}\n${whole.slice(0, at)}`);
+    const newer = createFile('divided.log', `${whole.slice(at)}\n${logLine(47, '/after')}\n`);
+    const joined = await run('import', newer, older, '--app', '1');
+    expect([joined.code, count(joined)]).toMatchObject([0, { read: 3, imported: 3, rejected: 0 }]);
+    expect(joined.err.join()).not.toContain('left out');
+    const entire = createFile('entire.log', `${whole}\n`);
+    expect(count(await run('import', entire, '--app', '1'))).toMatchObject({ imported: 0, duplicates: 1 });
+    const next = createFile('next.log', `${logLine(46, '/next')}\n`);
+    const apart = await run('import', older, next, '--app', '1');
+    expect(count(apart)).toMatchObject({ read: 2, imported: 1, duplicates: 1, rejected: 0 });
+    expect(apart.err).toContainEqual(
+      expect.stringMatching(`^${older}: the last line was left out, because it has no line end`),
+    );
+  });
+
   it.each([[[]], [['--shift-to', 'now']]])(
     'takes the last line of standard input without its end, with %j',
     (options) => {

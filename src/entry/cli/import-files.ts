@@ -16,7 +16,12 @@ import {
 } from '../../sources/lines/files/importer.js';
 import { LineSource, LineSourceError } from '../../sources/lines/files/line-source.js';
 import { type SourceFile, findSourceFiles } from '../../sources/lines/files/source-files.js';
-import { type FormatChoice, parseFormatChoice } from '../../sources/lines/formats/request-format.js';
+import {
+  type FormatChoice,
+  LineParser,
+  parseFormatChoice,
+} from '../../sources/lines/formats/request-format.js';
+import type { SourceLine } from '../../sources/decoding/line-splitter.js';
 import { Redactor } from '../../records/redaction/redactor.js';
 import { RequestsWriter } from '../../write/requests.writer.js';
 import type { AuditTarget } from './audit.js';
@@ -163,7 +168,8 @@ async function importFiles(
     for (const file of files) {
       if (stop.signal.aborted) break;
       const label = files.length > 1 ? file.path : undefined;
-      results.push(await importFile(file, label, importer, { rejects, progress, stop }));
+      const before = results.at(-1);
+      results.push(await importFile(file, label, importer, { rejects, progress, stop, before, format }));
     }
   } finally {
     // Also after a truncated source or a failed last batch, because earlier batches are in the store.
@@ -201,7 +207,20 @@ async function importFile(
   { path, error, isForeign, isFinished }: SourceFile,
   label: string | undefined,
   importer: Importer,
-  { rejects, progress, stop }: { rejects: RejectsFile | undefined; progress: Progress; stop: StopSignal },
+  {
+    rejects,
+    progress,
+    stop,
+    before,
+    format,
+  }: {
+    rejects: RejectsFile | undefined;
+    progress: Progress;
+    stop: StopSignal;
+    /** The result of the file before. */
+    before: FileResult | undefined;
+    format: FormatChoice;
+  },
 ): Promise<FileResult> {
   if (error) return { path, error };
   if (isForeign) return { path, note: 'left out, because none of its first lines is a request' };
@@ -216,12 +235,13 @@ async function importFile(
     });
     result.counts = importer.startFile(label);
     for await (const lines of lineSource) {
+      if (result.lastLine === undefined) joinDividedLine(before, lines, format);
       await importer.add(lines);
       result.lastLine = lines.at(-1)?.number;
       progress.update(lineSource.bytesRead, importer.summary.read);
     }
     if (lineSource.isStopped) result.isStopped = true;
-    result.isLastLineLeftOut = lineSource.isLastLineLeftOut;
+    result.lastLineLeftOut = lineSource.lastLineLeftOut;
     result.hasTrailingBytes = lineSource.hasTrailingBytes;
     progress.endFile(lineSource.bytesRead);
   } catch (failure) {
@@ -229,6 +249,21 @@ async function importFile(
     result.error = failure;
   }
   return { ...result, format: importer.format };
+}
+
+/** Joins a line that a rotation divided: the end of the file before, and the beginning of this one. */
+function joinDividedLine(before: FileResult | undefined, lines: SourceLine[], format: FormatChoice) {
+  const [first] = lines;
+  const half = before?.lastLineLeftOut ?? null;
+  if (!before || half === null || typeof first?.text !== 'string') return;
+  const isRequest = (text: string) => {
+    const parsed = new LineParser(format).parse(text);
+    return parsed !== null && 'record' in parsed;
+  };
+  const text = half + first.text;
+  if (isRequest(first.text) || !isRequest(text)) return;
+  lines[0] = { ...first, text };
+  before.lastLineLeftOut = null;
 }
 
 async function shiftFor(

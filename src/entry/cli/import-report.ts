@@ -25,7 +25,8 @@ export interface FileResult {
   lastLine?: number | undefined;
   /** A signal stopped it before its end. */
   isStopped?: boolean;
-  isLastLineLeftOut?: boolean;
+  /** Its last line, which may be half-written; null if there is none such. */
+  lastLineLeftOut?: string | null;
   hasTrailingBytes?: boolean;
   /** Why the file was not read to its end. */
   error?: LineSourceError;
@@ -57,9 +58,9 @@ export function checkResults(
   { read, rejected }: ImportSummary,
   stop: StopSignal,
 ) {
-  for (const { path, note, isLastLineLeftOut, hasTrailingBytes } of results) {
+  for (const { path, note, lastLineLeftOut = null, hasTrailingBytes } of results) {
     if (note !== undefined) printMessage(`${path}: ${note}`);
-    if (isLastLineLeftOut) printMessage(`${path}: ${LAST_LINE_LEFT_OUT}`);
+    if (lastLineLeftOut !== null) printMessage(`${path}: ${LAST_LINE_LEFT_OUT}`);
     if (hasTrailingBytes) printMessage(`${path}: ${TRAILING_BYTES}`);
   }
   const last = results.at(-1);

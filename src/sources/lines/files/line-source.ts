@@ -46,7 +46,7 @@ export class LineSource implements AsyncIterable<SourceLine[]> {
   private read = 0;
   private hasStopped = false;
   private isPlain = true;
-  private hasLeftOut = false;
+  private leftOut: string | null = null;
   private hasTrailing = false;
 
   private constructor(
@@ -88,9 +88,9 @@ export class LineSource implements AsyncIterable<SourceLine[]> {
     return this.hasStopped;
   }
 
-  /** Whether the last line was left out, because it may be half-written. */
-  get isLastLineLeftOut(): boolean {
-    return this.hasLeftOut;
+  /** The last line, if it was left out because it may be half-written. */
+  get lastLineLeftOut(): string | null {
+    return this.leftOut;
   }
 
   /** Whether bytes after the compressed data were ignored. */
@@ -119,8 +119,9 @@ export class LineSource implements AsyncIterable<SourceLine[]> {
     }
     if (this.hasStopped) return;
     const last = [...splitter.end()];
-    this.hasLeftOut = this.mayGrow && last.some(isNotJson);
-    if (!this.hasLeftOut) yield* toBatches(last);
+    const unfinished = this.mayGrow ? last.find(isNotJson) : undefined;
+    if (unfinished === undefined) yield* toBatches(last);
+    else this.leftOut = unfinished.text;
   }
 
   private get mayGrow(): boolean {
