@@ -107,7 +107,10 @@ describe('LineSource', () => {
   ])('%s a last line of a plain file without its end: %s', async (_, __, content, texts, isLeftOut) => {
     const name = await file(Buffer.from(content));
     const source = await LineSource.open(name);
-    expect([await drain(source), source.lastLineLeftOut !== null]).toEqual([{ texts, error: undefined }, isLeftOut]);
+    expect([await drain(source), source.lastLineLeftOut !== null]).toEqual([
+      { texts, error: undefined },
+      isLeftOut,
+    ]);
   });
 
   it('gives the last line without its end of a stream, and of a file that does not grow', async () => {
