@@ -7,7 +7,7 @@ import { dateTime64 } from '../../src/records/names/id-generator.js';
 import { TestApp, WITHOUT_CACHE } from '../setup/app.js';
 import { readArrow } from '../setup/arrow.js';
 import { queryParquet, readParquet } from '../setup/duckdb.js';
-import { postFor } from '../setup/post-file.js';
+import { postFor, postOnly } from '../setup/post-file.js';
 import { Tenant } from '../setup/tenant.js';
 
 const SECOND = 1_000;
@@ -777,6 +777,88 @@ describe('POST /v1/apps/{app_id}/metrics', () => {
         .post('metrics', { ...window, metrics: ['requests'], format: 'ndjson' })
         .set('Accept', 'text/csv');
       expect(headers['content-type']).toBe('application/x-ndjson');
+    });
+  });
+
+  describe('a long file', () => {
+    const PERIODS = 3;
+    const ROWS = 100_000;
+    const body = {
+      ...window,
+      until: iso(midnight + PERIODS * MINUTE),
+      metrics: CLIENT_METRICS,
+      interval: 'minute',
+      group_by: ['consumer_id', 'status_code'],
+    };
+
+    beforeAll(async () => {
+      await createTenant();
+      await tenant.write({ timestamp: midnight });
+      await app.store.command(
+        `INSERT INTO counts_per_minute_v1
+        SELECT {app_id:UInt32}, toDateTime({midnight:UInt32} + number % ${PERIODS} * 60, 'UTC'), 1, 0,
+          intDiv(number, ${PERIODS}) + 1, 200, number % 7 + 1, number, 2 * number
+        FROM numbers(${ROWS * PERIODS})`,
+        { app_id: tenant.appId, midnight: midnight / SECOND },
+      );
+    });
+
+    const read = async (change: object, headers: Record<string, string> = {}) => {
+      const response = await postFor(app.url, `/v1/apps/${tenant.appId}/metrics`, {
+        headers: { 'Api-Key': tenant.key, ...headers },
+        body: { ...body, ...change },
+      });
+      return { ...response, text: response.body.toString() };
+    };
+
+    it('is the same as that of its periods one by one, and is sent in chunks with trailers', async () => {
+      for (const format of ['ndjson', 'csv'] as const) {
+        const whole = await read({ format }, { TE: 'trailers' });
+        expect([whole.status, whole.headers['transfer-encoding']]).toEqual([200, 'chunked']);
+        expect(whole.headers['x-percentile-accuracy']).toBeDefined();
+        const parts = [];
+        for (let period = 0; period < PERIODS; period += 1) {
+          const since = midnight + period * MINUTE;
+          const part = await read({ format, since: iso(since), until: iso(since + MINUTE) });
+          parts.push(
+            format === 'csv' && period > 0 ? part.text.slice(part.text.indexOf('\r\n') + 2) : part.text,
+          );
+        }
+        expect(whole.text === parts.join('')).toBe(true);
+        expect(whole.trailers).toEqual({ 'x-row-count': String(PERIODS * ROWS + 1), 'x-complete': 'true' });
+      }
+    });
+
+    it('has the same rows in the formats with types', async () => {
+      const rows = (await read({})).text
+        .split('\n')
+        .slice(0, -1)
+        .map((line) => JSON.parse(line) as Row);
+      type Row = Record<string, string | number | null>;
+      const sums = (name: string) => rows.reduce((sum, row) => sum + Number(row[name]), 0);
+      const expected = [rows.length, sums('consumer_id'), sums('requests'), sums('bytes_sent')];
+      const { fields, rows: ofArrow } = readArrow((await read({ format: 'arrow' })).body);
+      const sumOf = (name: string) => {
+        const index = fields.findIndex((field) => field.startsWith(`${name} `));
+        return ofArrow.reduce((sum, row) => sum + Number(row[index]), 0);
+      };
+      expect([ofArrow.length, sumOf('consumer_id'), sumOf('requests'), sumOf('bytes_sent')]).toEqual(
+        expected,
+      );
+      const parquet = await read({ format: 'parquet' });
+      const statement = 'SELECT count(*), sum(consumer_id), sum(requests), sum(bytes_sent) FROM rows';
+      const [found] = await queryParquet(parquet.body, [statement]);
+      expect(found!.map(Number)).toEqual(expected);
+    });
+
+    it('holds one of the places for files while it is sent', async () => {
+      const path = `/v1/apps/${tenant.appId}/metrics`;
+      const sent = { headers: { 'Api-Key': tenant.key }, body };
+      const unread = [await postOnly(app.url, path, sent), await postOnly(app.url, path, sent)];
+      expect(unread.map(({ statusCode }) => statusCode)).toEqual([200, 200]);
+      const third = await postFor(app.url, path, sent);
+      expect([third.status, third.headers['retry-after']]).toEqual([429, '1']);
+      for (const response of unread) response.destroy();
     });
   });
 

@@ -1,10 +1,22 @@
 import { once } from 'node:events';
-import { type IncomingMessage, request } from 'node:http';
+import { type IncomingMessage, type Server, request } from 'node:http';
+import { type AddressInfo, type Socket, connect } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import { pino } from 'pino';
+import { Config } from '../../src/config/config.js';
+import type { RunningServer } from '../../src/entry/bootstrap/api-server.js';
+import { startCollectorOn } from '../../src/entry/bootstrap/collector-server.js';
 import type { HttpAdapter } from '../../src/platform/http/http.adapter.js';
+import { StoreMonitor } from '../../src/store/health/store-monitor.js';
+import { Telemetry } from '../../src/telemetry/telemetry.js';
 import { TestApp } from '../setup/app.js';
 import { eventually } from '../setup/eventually.js';
+import { getValue, parseExposition } from '../setup/exposition.js';
+import { freePort } from '../setup/free-port.js';
+import { closeConnections, sendRaw } from '../setup/raw-http.js';
 import { Tenant } from '../setup/tenant.js';
 
 const MIB = 1024 * 1024;
@@ -13,6 +25,8 @@ const ROWS = 400;
 /** Far more than the buffers of a connection hold, together. */
 const URL_BYTES = 25_000;
 const TOO_SLOW = 'it takes fewer than 20000 bytes a second';
+
+const readersOf = (app: NestExpressApplication) => (app.getHttpAdapter() as HttpAdapter).readers;
 
 describe('clients that read their responses slowly', () => {
   let app: TestApp;
@@ -40,7 +54,7 @@ describe('clients that read their responses slowly', () => {
 
   afterAll(() => app.stop());
 
-  const unreadBytes = () => (app.app.getHttpAdapter() as HttpAdapter).readers.unreadBytes;
+  const unreadBytes = () => readersOf(app.app).unreadBytes;
 
   /** Sends a request and reads no body. */
   async function open({ key, appId }: Tenant, resource: string, body?: object): Promise<IncomingMessage> {
@@ -86,6 +100,27 @@ describe('clients that read their responses slowly', () => {
     expect(ends.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
   });
 
+  it('count no more once the connection is lost, also with answers that wait behind another', async () => {
+    const [{ key, appId }] = tenants as [Tenant];
+    const [headers, body] = [{ 'Api-Key': key }, JSON.stringify({ since: new Date(start).toISOString() })];
+    const path = `/v1/apps/${appId}/request-logs`;
+    const length = `Content-Length: ${body.length}`;
+    const { hostname, port } = new URL(app.url);
+    for (let count = 0; count < 3; count += 1) {
+      const socket = connect(Number(port), hostname).pause();
+      socket.write(
+        `POST ${path} HTTP/1.1\r\nHost: test\r\nApi-Key: ${key}\r\n${length}\r\n\r\n${body}`.repeat(2),
+      );
+      await eventually(() => unreadBytes() > 0);
+      socket.destroy();
+      await eventually(() => unreadBytes() === 0);
+    }
+    // Their places are free again.
+    await eventually(
+      async () => (await sendRaw(app.url, path, { method: 'POST', headers, body })).status === 200,
+    );
+  }, 60_000);
+
   it('lose their connection below the least rate, whatever the response is; others are whole', async () => {
     const [one, two] = tenants as [Tenant, Tenant];
     const slow = [await page(one), await exported(one), await page(two)];
@@ -112,4 +147,182 @@ describe('clients that read their responses slowly', () => {
     const ends = await Promise.allSettled(slow.map((response) => buffer(response)));
     expect(ends.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
   }, 150_000);
+});
+
+/** Answers of one connection; the buffers of the operating system hold fewer bytes. */
+const FLOOD_BYTES = 16 * MIB;
+
+describe('each way out', () => {
+  let app: TestApp;
+  let collector: RunningServer;
+  let collectorUrl: string;
+  let collectorLog = '';
+  let metricsUrl: string;
+  let tenant: Tenant;
+  let uuid: string;
+  let asset: string;
+  let sockets: Socket[] = [];
+
+  beforeAll(async () => {
+    const port = await freePort();
+    app = await TestApp.start({
+      HOST: '127.0.0.1',
+      MAX_UNREAD_RESPONSES_MB: '2',
+      METRICS_PORT: String(port),
+      RESPONSE_MIN_KB_PER_SECOND: '20',
+    });
+    metricsUrl = `http://127.0.0.1:${port}`;
+    const logger = pino({}, { write: (line) => (collectorLog += line) });
+    const [config, telemetry] = [app.app.get(Config), app.app.get(Telemetry)];
+    const monitor = app.app.get(StoreMonitor);
+    collector = await startCollectorOn(app.store, config, logger, 0, telemetry, { monitor });
+    collectorUrl = `http://127.0.0.1:${(collector.app.getHttpServer().address() as AddressInfo).port}`;
+    tenant = await Tenant.create(app);
+    for (let count = 0; count < 50; count += 1) await tenant.sibling();
+    const url = `https://x/${'y'.repeat(URL_BYTES)}`;
+    const records = await tenant.write(...Array.from({ length: ROWS }, () => ({ url })));
+    uuid = records[0]!.request_uuid;
+    asset = /src="\.(\/assets\/[^"]+\.js)"/.exec((await sendRaw(app.url, '/')).text)![1]!;
+  });
+
+  afterEach(async () => {
+    for (const socket of sockets) socket.destroy();
+    sockets = [];
+    await allClosed();
+  });
+
+  afterAll(async () => {
+    closeConnections();
+    await collector.stop();
+    await app.stop();
+  });
+
+  /** Resolves once the servers have neither a connection nor unread bytes. */
+  async function allClosed() {
+    closeConnections();
+    const applications = [app.app, collector.app];
+    const isClosed = async (application: NestExpressApplication) => {
+      const server = application.getHttpServer() as Server;
+      const connections = await promisify(server.getConnections.bind(server))();
+      return connections === 0 && readersOf(application).unreadBytes === 0;
+    };
+    await eventually(
+      async () => (await Promise.all(applications.map(isClosed))).every(Boolean),
+      230_000,
+      500,
+    );
+  }
+
+  /** A process has one log: that of its last application. */
+  const hasLogged = (text: string) => (app.logged + collectorLog).includes(text);
+  const withKey = () => ({ 'Api-Key': tenant.key });
+  const callTool = () =>
+    JSON.stringify({
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/call',
+      params: {
+        name: 'search_requests',
+        arguments: { app: String(tenant.appId), limit: 200, fields: ['url'], max_tokens: 20_000 },
+      },
+    });
+  const ofMcp = () => ({ ...withKey(), Accept: '*/*', 'Content-Type': 'application/json' });
+
+  /** A request for each way out, with the least bytes of its answer. */
+  const ways = (): [
+    name: string,
+    base: string,
+    target: string,
+    bytes: number,
+    headers: object,
+    body?: string,
+  ][] => [
+    ['lists', app.url, '/v1/apps', 5_000, withKey()],
+    ['errors', app.url, `/v1/apps/${'x'.repeat(8_000)}/traffic`, 8_000, withKey()],
+    ['MCP', app.url, '/mcp', 20_000, ofMcp(), callTool()],
+    ['files of the dashboard', app.url, asset, 100_000, {}],
+    ['compressed files', app.url, asset, 30_000, { 'Accept-Encoding': 'gzip' }],
+    ['the collector', collectorUrl, '/v1/requests', 500, { 'X-Request-Id': 'x'.repeat(128) }, '{}'],
+  ];
+
+  /** Sends the same request again and again on one connection, and reads no answer. */
+  function flood([, base, target, bytes, headers, body]: ReturnType<typeof ways>[number]): Socket {
+    const { hostname, port } = new URL(base);
+    const lines = Object.entries({ Host: 'test', 'Content-Length': body?.length ?? 0, ...headers });
+    const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join('');
+    const one = `${body === undefined ? 'GET' : 'POST'} ${target} HTTP/1.1\r\n${head}\r\n${body ?? ''}`;
+    const socket = connect(Number(port), hostname).pause();
+    socket.on('error', () => undefined);
+    socket.write(one.repeat(Math.ceil(FLOOD_BYTES / bytes)));
+    sockets.push(socket);
+    return socket;
+  }
+
+  const cutReaders = async (because: string) => {
+    const samples = parseExposition((await sendRaw(metricsUrl, '/metrics')).text);
+    return getValue(samples, 'request_analytics_http_cut_readers_total', { because }) ?? 0;
+  };
+
+  it('counts what is unread', async () => {
+    for (const way of ways()) {
+      const socket = flood(way);
+      const readers = readersOf(way[1] === app.url ? app.app : collector.app);
+      const counted = await eventually(() => readers.unreadBytes > 0, 60_000).then(
+        () => true,
+        () => false,
+      );
+      expect([way[0], counted]).toEqual([way[0], true]);
+      socket.destroy();
+      await eventually(() => readers.unreadBytes === 0);
+    }
+  }, 200_000);
+
+  it('is bounded in all: of too many, those that wait longest lose their connection', async () => {
+    const before = await cutReaders('memory');
+    const file = ways().find(([name]) => name === 'files of the dashboard');
+    for (let count = 0; count < 60; count += 1) flood(file!);
+    await eventually(async () => (await cutReaders('memory')) > before, 20_000);
+    await eventually(() => readersOf(app.app).unreadBytes <= 2 * MIB, 20_000);
+    expect(hasLogged('others need the memory of what it has not read')).toBe(true);
+    // Who reads is served.
+    const { status, text } = await sendRaw(app.url, asset);
+    expect([status, text.length > 100_000]).toEqual([200, true]);
+  });
+
+  it('is refused where its team has too much unread, with an error that says nothing of the body', async () => {
+    const page = connect(Number(new URL(app.url).port), '127.0.0.1').pause();
+    sockets.push(page);
+    const target = `/v1/apps/${tenant.appId}/request-logs?limit=${ROWS}`;
+    page.write(`GET ${target} HTTP/1.1\r\nHost: test\r\nApi-Key: ${tenant.key}\r\n\r\n`);
+    await eventually(() => readersOf(app.app).unreadBytes > 2 * MIB);
+    const until = new Date(Date.now() - 1_000).toISOString();
+    const answers = [
+      await sendRaw(app.url, `${target}&until=${until}`, { headers: withKey() }),
+      await sendRaw(app.url, `/v1/apps/${tenant.appId}/request-logs/${uuid}`, { headers: withKey() }),
+      await sendRaw(app.url, '/mcp', { method: 'POST', headers: ofMcp(), body: callTool() }),
+    ];
+    for (const { status, headers, text } of answers) {
+      expect([status, text.slice(0, 100)]).toEqual([429, '{"detail":"Rate limit exceeded"}']);
+      expect(headers['retry-after']).toBe('1');
+      expect(headers.etag ?? headers.link ?? headers['content-encoding']).toBeUndefined();
+    }
+    expect((await sendRaw(app.url, '/v1/team', { headers: withKey() })).status).toBe(200);
+    // Of nobody's team; the page makes room for it.
+    expect((await sendRaw(app.url, '/openapi.json')).status).toBe(200);
+  });
+
+  it('loses its connection below the least rate', async () => {
+    const before = await cutReaders('slow');
+    const applications = [app.app, collector.app];
+    const { metrics } = app.app.get(Telemetry);
+    // The bodies of so many answers would be too much.
+    for (const application of applications)
+      readersOf(application).limit({ bytesPerSecond: 20_000, maxUnreadBytes: 1_024 * MIB }, metrics);
+    const all = ways();
+    await Promise.all(all.map((way) => once(flood(way), 'connect')));
+    // A client that does not read does not notice it.
+    await allClosed();
+    expect(await cutReaders('slow')).toBe(before + all.length);
+    expect(hasLogged(TOO_SLOW)).toBe(true);
+  }, 240_000);
 });

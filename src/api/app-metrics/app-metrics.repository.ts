@@ -2,15 +2,20 @@ import { Injectable } from '@nestjs/common';
 import { AppScopedStore } from '../apps/app-scoped-store.js';
 import type { AppScope } from '../apps/apps.service.js';
 import { type Predicate, and, endpointIn, envIn, inScope } from '../../queries/predicates.js';
+import type { RowRange, RowSource } from '../../queries/files/row-pages.js';
+import { ResultTooLarge } from '../../store/client/clickhouse.errors.js';
 import { CachedLookup } from '../../shared/cached-lookup.js';
 import { compare, not, splitNegation } from '../../queries/filters/comparison.js';
 import { Config } from '../../config/config.js';
 import { METRIC_FILTERS, type MetricFilter } from './app-metrics.input.js';
-import { type MetricsQuery, buildStatement } from './metrics-statement.js';
+import { slicePeriods } from './metric-periods.js';
+import { type MetricsQuery, buildRowCounts, buildStatement } from './metrics-statement.js';
 
 /** Largest number of rows of a response. */
 export const MAX_ROWS = 1_000_000;
 
+/** Longest result that is read at once. */
+const MAX_WHOLE_BYTES = 8 * 1024 * 1024;
 const DAY_SECONDS = 86_400;
 
 const THREADS = 2;
@@ -42,26 +47,73 @@ export class AppMetricsRepository {
   }
 
   /**
-   * Rows of metrics as a file: by period, then by the group fields, nulls last; groups without requests are
-   * left out.
+   * Rows of metrics as a file: by period, then by the group fields, nulls last; groups without requests are left out. Undefined
+   * for a file that is too long to be read at once.
    *
-   * @throws ResultTooLong if there are more than `maxRows`, ResultTooLarge if they have too many bytes
+   * @throws ResultTooLong if there are more than `maxRows`
    */
   async query(
     scope: AppScope,
     query: MetricsQuery,
     filters: readonly MetricFilter[],
     maxRows: number,
-  ): Promise<Buffer> {
-    const { format, groupBy, bounds } = query;
-    const conditions = and(...filters.map(toCondition), ...inScope(scope));
+  ): Promise<Buffer | undefined> {
     // Without groups each period has at most one row; the engine's condition takes 4 % of a short window.
-    const canExceed = groupBy.length > 0 || bounds.length - 1 > maxRows;
+    const canExceed = query.groupBy.length > 0 || query.bounds.length - 1 > maxRows;
+    try {
+      return await this.read(scope, query, filters, {
+        maxResultBytes: MAX_WHOLE_BYTES,
+        ...(canExceed && { maxRows }),
+      });
+    } catch (error) {
+      if (error instanceof ResultTooLarge) return undefined;
+      throw error;
+    }
+  }
+
+  /** The same, for `readPages`: a page has the rows of whole periods, and its key is the second in which the last one begins. */
+  async createSource(
+    scope: AppScope,
+    query: MetricsQuery,
+    filters: readonly MetricFilter[],
+  ): Promise<RowSource<number>> {
+    const { sql, params } = buildRowCounts(query, joinConditions(scope, filters));
+    const options = { threads: THREADS };
+    const counts = await this.store.rows<{ start_s: number; rows: number }>(
+      scope,
+      'app_metrics.counts',
+      sql,
+      params,
+      options,
+    );
+    const select = ({ after = -1, last = Infinity }: RowRange<number>) =>
+      counts.filter(({ start_s }) => start_s > after && start_s <= last);
+    return {
+      isCheap: true,
+      findRange: (after, count) => {
+        let rows = 0;
+        const end = select({ after, last: undefined }).find((period) => (rows += period.rows) >= count);
+        return Promise.resolve({ after, last: end === counts.at(-1) ? undefined : end?.start_s });
+      },
+      readPage: ({ after, last }) =>
+        this.read(scope, { ...query, ...slicePeriods(query, after, last) }, filters),
+      count: (range) => Promise.resolve(select(range).reduce((sum, { rows }) => sum + rows, 0)),
+    };
+  }
+
+  private read(
+    scope: AppScope,
+    query: MetricsQuery,
+    filters: readonly MetricFilter[],
+    { maxRows, maxResultBytes }: { maxRows?: number; maxResultBytes?: number } = {},
+  ): Promise<Buffer> {
+    const conditions = joinConditions(scope, filters);
     const { sql, columns, params } = buildStatement(query, conditions);
-    const file = { format, columns, sql, ...(canExceed && { maxRows }) };
+    const file = { format: query.format, columns, sql, ...(maxRows !== undefined && { maxRows }) };
     return this.store.file(scope, 'app_metrics.query', file, params, {
       threads: THREADS,
       prewhere: conditions.sql !== '',
+      ...(maxResultBytes !== undefined && { maxResultBytes }),
     });
   }
 
@@ -93,6 +145,9 @@ export class AppMetricsRepository {
     return this.errors.find([scope.appId, day, last_day, version].join('/'), read);
   }
 }
+
+const joinConditions = (scope: AppScope, filters: readonly MetricFilter[]) =>
+  and(...filters.map(toCondition), ...inScope(scope));
 
 /** A filter as a condition on the integers of counts and bins: names are looked up first. */
 function toCondition(filter: MetricFilter, index: number): Predicate {

@@ -3,9 +3,11 @@ import { AppsService } from '../apps/apps.service.js';
 import { ResultTooLarge, ResultTooLong } from '../../store/client/clickhouse.errors.js';
 import type { Account } from '../../platform/http/account.js';
 import { FileResponse } from '../../platform/http/file-response.js';
-import type { FileFormat } from '../../shared/file-format.js';
+import { type FileFormat, MEDIA_TYPES } from '../../shared/file-format.js';
 import { createIssue, valueError } from '../../platform/input/issues.js';
 import { ValidationException } from '../../platform/input/validation.exception.js';
+import { FileStreams } from '../../queries/files/file-streams.js';
+import { readPages } from '../../queries/files/row-pages.js';
 import type { QueryMetricsInput } from './app-metrics.input.js';
 import { AppMetricsRepository, MAX_ROWS, type TimeErrors } from './app-metrics.repository.js';
 import { planPeriods } from './metric-periods.js';
@@ -20,11 +22,14 @@ export class AppMetricsService {
   constructor(
     private readonly apps: AppsService,
     private readonly repository: AppMetricsRepository,
+    private readonly streams: FileStreams,
   ) {}
 
   /**
-   * @param maxRows a result with more rows is a 422
-   * @param countsTimed whether rows end with `timed_requests`, the number of requests with a response time
+   * A long file is read and sent page by page.
+   *
+   * @param maxRows a result with more is a 422
+   * @param countsTimed whether rows end with `timed_requests`, those with a response time
    */
   async query(
     account: Account,
@@ -48,14 +53,23 @@ export class AppMetricsService {
       now: window.now,
     };
     const hasPercentiles = metrics.some((metric) => metric.startsWith('response_time_'));
+    const readFile = async () => {
+      const whole = await this.repository.query(scope, query, filters, maxRows);
+      if (whole) return whole;
+      const source = await this.repository.createSource(scope, query, filters);
+      const { body } = await this.streams.respond(account, query.format, input.body, ({ joiner }) =>
+        readPages(source, joiner, { maxRows }),
+      );
+      return body;
+    };
     const [body, errors] = await Promise.all([
-      this.repository.query(scope, query, filters, maxRows),
+      readFile(),
       hasPercentiles ? this.repository.findErrors(scope, query) : undefined,
     ]).catch((error: unknown) => {
       throw tooMuch(error, input, maxRows) ?? error;
     });
     return new FileResponse(
-      query.format,
+      MEDIA_TYPES[query.format],
       body,
       errors ? { 'X-Percentile-Accuracy': describeAccuracy(errors) } : {},
     );

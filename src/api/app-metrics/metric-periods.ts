@@ -27,6 +27,8 @@ export interface PeriodRequest {
 export interface MetricPeriods {
   /** Bounds of consecutive periods in seconds since the epoch; empty if no part of the window is retained. */
   readonly bounds: readonly number[];
+  /** The tables that may be read, coarse to fine. */
+  readonly grains: readonly Grain[];
   /** The tables of their rows. */
   readonly sources: readonly Source[];
 }
@@ -44,7 +46,21 @@ export function planPeriods(request: PeriodRequest): MetricPeriods {
     ...(interval === 'minute' ? [] : coarse),
     ...(hasMinutes ? ['minute' as const] : []),
   ];
-  return { bounds, sources: bounds.length === 0 ? [] : chooseSources(bounds, grains) };
+  return withSources(bounds, grains);
+}
+
+/** The periods that begin after `after`, up to the one that begins at `last`. */
+export function slicePeriods(
+  { bounds, grains }: MetricPeriods,
+  after = -Infinity,
+  last = Infinity,
+): MetricPeriods {
+  const [from, to] = [bounds.findIndex((bound) => bound > after), bounds.findIndex((bound) => bound > last)];
+  return withSources(bounds.slice(from, to < 0 ? undefined : to + 1), grains);
+}
+
+function withSources(bounds: readonly number[], grains: readonly Grain[]): MetricPeriods {
+  return { bounds, grains, sources: bounds.length === 0 ? [] : chooseSources(bounds, grains) };
 }
 
 function getPeriodBounds({ since, until, now, timezone }: PeriodRequest, interval: Interval): number[] {

@@ -88,15 +88,11 @@ const NO_BUCKETS: readonly Source[] = [{ grain: 'minute', only: [] }];
  */
 export function buildStatement(query: MetricsQuery, conditions: Predicate): MetricsStatement {
   const groupBy = GROUP_FIELDS.filter((field) => query.groupBy.includes(field));
-  const { metrics, period, keys, keyColumns, common, read, sums, percentiles, params } = describeSums(
+  const { metrics, period, keys, common, summed, sums, percentiles, params } = describeSums(
     query,
     conditions,
     groupBy,
   );
-  const summed = (kind: 'counts' | 'bins', aggregates: Readonly<Record<string, string>>) => `
-  SELECT ${[`${period.key} AS period`, ...keyColumns, ...nameAll(aggregates)].join(', ')}
-  FROM ${read(kind)}
-  GROUP BY ${['period', ...keys].join(', ')}`;
   const edges = { start: period.start, end: period.end };
   const times = percentiles.length > 0 && { percentiles: MILLISECONDS(computeQuantiles(percentiles)) };
   const joinBins = () =>
@@ -113,7 +109,7 @@ export function buildStatement(query: MetricsQuery, conditions: Predicate): Metr
     }),
   ];
   const sql = `
-${common.length === 0 ? '' : `WITH ${common.join(', ')}\n`}SELECT
+${common}SELECT
   ${values.join(',\n  ')}
 FROM (${summed('counts', { ...edges, ...sums.counts })}
   HAVING sum_requests > 0
@@ -122,7 +118,21 @@ ORDER BY ${['period_start', ...groupBy].join(', ')}`;
   return { columns: ['period_start', 'period_end', ...groupBy, ...metrics], sql, params };
 }
 
-/** The common parts of a query's statements. */
+/** Of each period that has any, when it begins and its number of rows, in the order of the periods. */
+export function buildRowCounts(query: MetricsQuery, conditions: Predicate): Predicate {
+  const { period, common, summed, sums, params } = describeSums(query, conditions, query.groupBy);
+  const { sum_requests } = sums.counts as { sum_requests: string };
+  const sql = `
+${common}SELECT toUnixTimestamp(start) AS start_s, count() AS rows
+FROM (${summed('counts', { start: period.start, sum_requests })}
+  HAVING sum_requests > 0
+)
+GROUP BY start_s
+ORDER BY start_s`;
+  return { sql, params };
+}
+
+/** What the statements of a query have in common. */
 function describeSums(query: MetricsQuery, conditions: Predicate, groupBy: readonly GroupField[]) {
   const { format, bounds, apdexThresholdMs, expectedErrors, now } = query;
   const metrics = COLUMNS.filter((metric) => query.metrics.includes(metric));
@@ -135,18 +145,22 @@ function describeSums(query: MetricsQuery, conditions: Predicate, groupBy: reado
   const needed = new Set<string>(['sum_requests', ...metrics.flatMap((metric) => DEFINITIONS[metric].sums)]);
   const counts = Object.entries(buildSums(isTyped(format), expectedErrors.length > 0));
   const satisfying_k = findBin(apdexThresholdMs / 1000);
+  const keyColumns = keys.map((key) =>
+    key === 'endpoint_id' && isByOneName ? FIRST_ENDPOINT_ID : `f.${key} AS ${key}`,
+  );
+  const common = [
+    ...('bounds' in period.params ? ['{bounds:Array(UInt32)} AS bounds'] : []),
+    ...ofEndpoint.slice(0, isByOneName ? 1 : 0).map(FIRST_ENDPOINTS),
+  ];
   return {
     metrics,
     period,
     keys,
-    keyColumns: keys.map((key) =>
-      key === 'endpoint_id' && isByOneName ? FIRST_ENDPOINT_ID : `f.${key} AS ${key}`,
-    ),
-    common: [
-      ...('bounds' in period.params ? ['{bounds:Array(UInt32)} AS bounds'] : []),
-      ...ofEndpoint.slice(0, isByOneName ? 1 : 0).map(FIRST_ENDPOINTS),
-    ],
-    read: (kind: 'counts' | 'bins') => readSources(kind, isByOneName, keys, sources, conditions.sql),
+    common: common.length === 0 ? '' : `WITH ${common.join(', ')}\n`,
+    summed: (kind: 'counts' | 'bins', aggregates: Readonly<Record<string, string>>) => `
+  SELECT ${[`${period.key} AS period`, ...keyColumns, ...nameAll(aggregates)].join(', ')}
+  FROM ${readSources(kind, isByOneName, keys, sources, conditions.sql)}
+  GROUP BY ${['period', ...keys].join(', ')}`,
     sums: {
       counts: Object.fromEntries(counts.filter(([name]) => needed.has(name))),
       bins: metrics.some(isFromApdexSums) ? APDEX_SUMS : {},

@@ -1,6 +1,7 @@
-import { Controller, type StreamableFile } from '@nestjs/common';
+import { Controller } from '@nestjs/common';
 import { CurrentAccount } from '../../access/keys/account.decorator.js';
 import type { Account } from '../../platform/http/account.js';
+import type { FileResponse } from '../../platform/http/file-response.js';
 import { ReadOperation } from '../../access/operations/operation.decorators.js';
 import { AppList } from './apps.dto.js';
 import { AppsService } from './apps.service.js';
@@ -16,7 +17,7 @@ export class AppsController {
     description: "Lists the team's apps with their environments, by ID, without pagination.",
     response: AppList,
   })
-  list(@CurrentAccount() account: Account): Promise<AppList | StreamableFile> {
+  list(@CurrentAccount() account: Account): Promise<AppList | FileResponse> {
     return this.service.list(account);
   }
 }

@@ -1,10 +1,11 @@
-import { Injectable, type StreamableFile } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { raceAbort } from '../../shared/async/race-abort.js';
 import type { Account } from '../../platform/http/account.js';
 import { CachedLookup } from '../../shared/cached-lookup.js';
 import { RequestContext, type RequestLogFields } from '../../telemetry/request-context.js';
 import { Config } from '../../config/config.js';
 import { appNotFound } from '../../platform/http/api-error.js';
+import type { FileResponse } from '../../platform/http/file-response.js';
 import { streamList } from '../../platform/http/streamed-list.js';
 import type { App, AppList } from './apps.dto.js';
 import { APPS_PER_READ, AppsRepository, type EndpointMarks, type ExpectedError } from './apps.repository.js';
@@ -55,7 +56,7 @@ export class AppsService {
     this.consumerIds = new CachedLookup(cacheTtlMs);
   }
 
-  list({ teamId, scopes }: Account): Promise<AppList | StreamableFile> {
+  list({ teamId, scopes }: Account): Promise<AppList | FileResponse> {
     return streamList(this.repository.list(teamId, scopes), APPS_PER_READ);
   }
 

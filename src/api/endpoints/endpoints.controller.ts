@@ -1,6 +1,7 @@
-import { Controller, type StreamableFile } from '@nestjs/common';
+import { Controller } from '@nestjs/common';
 import { CurrentAccount } from '../../access/keys/account.decorator.js';
 import type { Account } from '../../platform/http/account.js';
+import type { FileResponse } from '../../platform/http/file-response.js';
 import { ReadOperation } from '../../access/operations/operation.decorators.js';
 import { Input } from '../../platform/input/input.decorator.js';
 import { EndpointList } from './endpoints.dto.js';
@@ -22,7 +23,7 @@ export class EndpointsController {
   list(
     @CurrentAccount() account: Account,
     @Input() input: ListEndpointsInput,
-  ): Promise<EndpointList | StreamableFile> {
+  ): Promise<EndpointList | FileResponse> {
     return this.service.list(account, input);
   }
 }

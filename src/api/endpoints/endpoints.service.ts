@@ -1,6 +1,7 @@
-import { Injectable, type StreamableFile } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { AppsService } from '../apps/apps.service.js';
 import type { Account } from '../../platform/http/account.js';
+import type { FileResponse } from '../../platform/http/file-response.js';
 import { streamList } from '../../platform/http/streamed-list.js';
 import type { EndpointList } from './endpoints.dto.js';
 import type { ListEndpointsInput } from './endpoints.input.js';
@@ -13,7 +14,7 @@ export class EndpointsService {
     private readonly repository: EndpointsRepository,
   ) {}
 
-  async list(account: Account, input: ListEndpointsInput): Promise<EndpointList | StreamableFile> {
+  async list(account: Account, input: ListEndpointsInput): Promise<EndpointList | FileResponse> {
     const scope = await this.apps.require(account, input.app_id);
     return streamList(this.repository.list(scope, input), ENDPOINTS_PER_READ);
   }

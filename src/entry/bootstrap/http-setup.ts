@@ -104,7 +104,8 @@ export function setUpHttp(
   app.set('query parser', false);
   app.disable('x-powered-by');
   const telemetry = app.get(Telemetry);
-  (app.getHttpAdapter() as HttpAdapter).readers.limit(config.readers);
+  const { readers } = app.getHttpAdapter() as HttpAdapter;
+  readers.limit(config.readers, telemetry.metrics);
   reportDroppedConnections(app.getHttpServer(), logger, telemetry);
   const log = accessLog(logger, telemetry);
   if (config.trustProxy === false) app.use(warnOnForwarding(logger));
@@ -115,6 +116,7 @@ export function setUpHttp(
     drain.middleware,
     requireHost,
     compressIfAccepted,
+    readers.holdBodies,
   );
   app.useGlobalFilters(new ApiExceptionFilter());
   return drain;

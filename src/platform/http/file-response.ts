@@ -7,24 +7,22 @@ import { FILE_FORMATS, type FileFormat, MEDIA_TYPES } from '../../shared/file-fo
 export interface FileStream {
   /** Chunks are views of a buffer. A buffer may be reused once a chunk of the next one has been requested. */
   readonly chunks: AsyncIterable<Buffer>;
-  /** Trailers after the last chunk, for clients that accept them. */
-  readonly trailers: () => Readonly<Record<string, string>>;
-  /** Aborts when the file has taken too long; the connection then breaks off. */
+  /** What is said behind the last chunk, to a client that takes trailers. */
+  readonly trailers?: () => Readonly<Record<string, string>>;
+  /** Aborts when the file may take no longer; its connection then breaks off. */
   readonly signal?: AbortSignal | undefined;
+  /** Whether it has one of the places for files, which bound the memory of their chunks. */
+  readonly hasPlace?: boolean;
 }
 
 /** A 200 whose body is a file. */
 export class FileResponse {
   constructor(
-    readonly format: FileFormat,
+    readonly mediaType: string,
     readonly body: Buffer | FileStream,
     /** Headers in addition to the content type. */
     readonly headers: Readonly<Record<string, string>> = {},
   ) {}
-
-  get mediaType(): string {
-    return MEDIA_TYPES[this.format];
-  }
 }
 
 /** The preferred format of the `Accept` header; the default if it accepts none of them explicitly. */

@@ -41,7 +41,11 @@ export class HttpAdapter extends ExpressAdapter {
     if (body instanceof FileResponse) {
       response.set({ 'Content-Type': body.mediaType, ...body.headers });
       if (Buffer.isBuffer(body.body)) return this.reply(response, body.body, statusCode);
-      return void sendStream(response, body.body);
+      const { hasPlace } = body.body;
+      const setPart = (bytes: number) => {
+        if (!hasPlace) this.readers.setPart(response, bytes);
+      };
+      return void sendStream(response, body.body, setPart);
     }
     if (body instanceof JsonResponse) {
       setResponseHeaders(response, body);
@@ -50,6 +54,7 @@ export class HttpAdapter extends ExpressAdapter {
     // Express would respond to `If-None-Match: *` with 304.
     if (response.get('ETag') === undefined) delete response.req.headers['if-none-match'];
     if (!Buffer.isBuffer(body)) return super.reply(response, body, statusCode) as unknown;
+    // Before the headers of a coding that an error would not have.
     if (!response.req.fresh && response.req.method !== 'HEAD') this.readers.hold(response, body.length);
     if (statusCode !== undefined) response.status(statusCode);
     // A 304 has no body; `send` produces it.

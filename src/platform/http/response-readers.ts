@@ -4,6 +4,7 @@ import { Readable, pipeline } from 'node:stream';
 import { Logger } from '@nestjs/common';
 import type { Request } from 'express';
 import { FairShares, NoRoom } from '../../shared/fair-shares.js';
+import type { CutReason, Metrics } from '../../telemetry/metrics/metrics.js';
 import { rateLimitExceeded, serviceUnavailable } from './api-error.js';
 
 export interface ReaderLimits {
@@ -19,8 +20,10 @@ const WINDOW_MS = 60_000;
  * Larger than the buffers of all writers, so that a piece is requested once the previous piece is written.
  */
 const PIECE_BYTES = 128 * 1024;
-/** Smaller bodies fit into the buffers of the operating system and are not counted. */
-const COUNTED_FROM_BYTES = 16 * 1024;
+/** Smaller bodies are never refused: an error would be hardly smaller, and the buffers of the operating system take most of them. */
+const REFUSED_FROM_BYTES = 16 * 1024;
+/** What an error says nothing of, because it is not that body. */
+const HEADERS_OF_BODY = ['ETag', 'Link', 'Cache-Control', 'Content-Length', 'X-Percentile-Accuracy'];
 
 /** How a client reads a response. */
 interface Reading {
@@ -29,22 +32,31 @@ interface Reading {
   windowMs: number;
   /** Bytes that the connection had sent when the window began. */
   from: number;
+  /** Bytes of the part of a streamed body that is being sent. */
+  partBytes: number;
+  /** Whether the whole body counts until the response is closed. */
+  isHeld: boolean;
+  /** Gives back what it counts. */
+  release: () => void;
 }
 
 /**
- * Bounds what slow clients cost, for every kind of response: a client that reads too slowly loses its
- * connection, and its unread bytes count against its team.
+ * Bounds what clients cost that do not read their responses, however a response is sent: a client that reads too slowly loses its
+ * connection, and what it has not read yet counts against its team. A body that is given as a whole counts from then on, and is
+ * refused where there is no room for it. Everything else counts as it is found unread on its connection, each second.
  */
 export class ResponseReaders {
   private readonly log = new Logger(ResponseReaders.name);
   private readonly readings = new Map<ServerResponse, Reading>();
   private bytesPerSecond = 0;
   private unread = new FairShares(Infinity);
+  private metrics: Metrics | null = null;
 
-  /** Sets the limits; before this call nothing is limited. */
-  limit({ bytesPerSecond, maxUnreadBytes }: ReaderLimits): void {
+  /** Until then nothing is limited. */
+  limit({ bytesPerSecond, maxUnreadBytes }: ReaderLimits, metrics: Metrics | null): void {
     this.bytesPerSecond = bytesPerSecond;
     this.unread = new FairShares(maxUnreadBytes);
+    this.metrics = metrics;
   }
 
   /** Bytes of all bodies that clients have not read yet. */
@@ -55,8 +67,19 @@ export class ResponseReaders {
   watch(server: Server): void {
     server.prependListener('request', (_: IncomingMessage, response: ServerResponse) => {
       sendInPieces(response);
-      this.readings.set(response, { waitedMs: 0, windowMs: 0, from: 0 });
-      response.once('close', () => this.readings.delete(response));
+      const reading: Reading = {
+        waitedMs: 0,
+        windowMs: 0,
+        from: 0,
+        partBytes: 0,
+        isHeld: false,
+        release: () => undefined,
+      };
+      this.readings.set(response, reading);
+      response.once('close', () => {
+        this.readings.delete(response);
+        reading.release();
+      });
     });
     const timer = setInterval(() => {
       this.look();
@@ -66,58 +89,113 @@ export class ResponseReaders {
     });
   }
 
+  /** Counts bodies as the handlers give them: place it behind what compresses them, whose buffers have them uncompressed. */
+  readonly holdBodies = (_: unknown, response: ServerResponse, next: () => void): void => {
+    const end = response.end.bind(response) as (...args: unknown[]) => ServerResponse;
+    response.end = ((chunk?: unknown, ...rest: unknown[]) => {
+      if (chunk instanceof Uint8Array || typeof chunk === 'string') this.hold(response, chunk.length);
+      return end(chunk, ...rest);
+    }) as typeof response.end;
+    next();
+  };
+
   /**
    * Counts a body until its response is closed.
    *
    * @throws ApiError 429 if the team already has too much unread, 503 if the other teams leave no room
    */
   hold(response: ServerResponse, bytes: number): void {
-    if (bytes < COUNTED_FROM_BYTES) return;
-    const { account } = response.req as Request;
+    const reading = this.readings.get(response);
+    if (bytes < REFUSED_FROM_BYTES || !reading || reading.isHeld) return;
     try {
-      const release = this.unread.take({
-        team: account?.teamId,
-        amount: bytes,
-        waitedMs: () => this.readings.get(response)?.waitedMs ?? 0,
-        end: () => {
-          this.cut(response, 'another team needs the memory of what it has not read');
-        },
-      });
-      response.once('close', release);
+      this.count(response, reading, bytes);
+      reading.isHeld = true;
     } catch (error) {
       if (!(error instanceof NoRoom)) throw error;
+      for (const name of HEADERS_OF_BODY) response.removeHeader(name);
       throw error.because === 'team' ? rateLimitExceeded(1) : serviceUnavailable();
     }
   }
 
+  /** Counts a part of a streamed body, which is in memory until the next one. */
+  setPart(response: ServerResponse, bytes: number): void {
+    const reading = this.readings.get(response);
+    if (reading) reading.partBytes = bytes;
+  }
+
+  /** @throws NoRoom */
+  private count(response: ServerResponse, reading: Reading, amount: number): void {
+    reading.release();
+    reading.release = () => undefined;
+    if (amount === 0) return;
+    reading.release = this.unread.take({
+      team: (response.req as Request).account?.teamId,
+      amount,
+      waitedMs: () => reading.waitedMs,
+      end: () => {
+        this.cut(response, 'memory');
+      },
+    });
+  }
+
   private look(): void {
-    for (const [response, reading] of this.readings) {
-      const { socket } = response;
-      const sent = socket ? socket.bytesWritten - socket.writableLength : 0;
-      // Time in which this service looks for the next bytes does not count as the reader's.
-      if (response.writableLength === 0) reading.windowMs = 0;
-      else if (reading.windowMs === 0) Object.assign(reading, { windowMs: LOOK_EVERY_MS, from: sent });
-      else {
-        reading.windowMs += LOOK_EVERY_MS;
-        reading.waitedMs += LOOK_EVERY_MS;
-        if (reading.windowMs <= WINDOW_MS) continue;
-        if (sent - reading.from < (this.bytesPerSecond * WINDOW_MS) / 1_000)
-          this.cut(response, `it takes fewer than ${this.bytesPerSecond} bytes a second`);
-        else Object.assign(reading, { windowMs: LOOK_EVERY_MS, from: sent });
-      }
+    for (const [response, reading] of this.readings)
+      if (response.req.socket.destroyed) closeQueued(response);
+      else this.measureRate(response, reading);
+    const streamed = [...this.readings].filter(([, { isHeld }]) => !isHeld);
+    for (const [response, reading] of streamed) this.count(response, reading, 0);
+    // Of too many, those that were waited for longest find no room.
+    for (const [response, reading] of streamed.sort(([, a], [, b]) => a.waitedMs - b.waitedMs))
+      if (response.writableLength > 0)
+        try {
+          this.count(response, reading, Math.max(response.writableLength, reading.partBytes));
+        } catch (error) {
+          if (!(error instanceof NoRoom)) throw error;
+          this.cut(response, 'memory');
+        }
+  }
+
+  private measureRate(response: ServerResponse, reading: Reading): void {
+    const { socket } = response;
+    const sent = socket ? socket.bytesWritten - socket.writableLength : 0;
+    // Silence while the next bytes are looked for is not the reader's.
+    if (response.writableLength === 0) reading.windowMs = 0;
+    else if (reading.windowMs === 0) Object.assign(reading, { windowMs: LOOK_EVERY_MS, from: sent });
+    else {
+      reading.windowMs += LOOK_EVERY_MS;
+      reading.waitedMs += LOOK_EVERY_MS;
+      if (reading.windowMs <= WINDOW_MS) return;
+      if (sent - reading.from < (this.bytesPerSecond * WINDOW_MS) / 1_000) this.cut(response, 'slow');
+      else Object.assign(reading, { windowMs: LOOK_EVERY_MS, from: sent });
     }
   }
 
-  private cut(response: ServerResponse, reason: string): void {
-    this.log.warn(`the connection of a client was closed: ${reason}`);
-    // A reset also frees the bytes that the operating system has not sent.
+  private cut(response: ServerResponse, because: CutReason): void {
     const { socket } = response.req;
+    // Several responses can wait on one connection.
+    if (socket.destroyed) return;
+    const why =
+      because === 'slow'
+        ? `it takes fewer than ${this.bytesPerSecond} bytes a second`
+        : 'others need the memory of what it has not read';
+    this.log.warn(
+      `the connection of a client was closed: ${why} (request ${String(response.getHeader('X-Request-Id'))})`,
+    );
+    this.metrics?.countCutReader(because);
+    // A reset also frees what the operating system has not sent.
     if (socket instanceof Socket) socket.resetAndDestroy();
     response.destroy();
   }
 }
 
-/** Parts of one buffer. If the whole is larger than the buffers of writers, each part is. */
+/** Node closes the response that a connection sends when it is lost, and none of those that pipelining put behind it. */
+function closeQueued(response: ServerResponse): void {
+  if (response.closed) return;
+  response.destroy();
+  response.emit('close');
+}
+
+/** Parts of one buffer; each larger than the buffers of writers, if the whole is. */
 export function* cutInPieces(whole: Buffer): Generator<Buffer> {
   let from = 0;
   for (; whole.length - from >= 2 * PIECE_BYTES; from += PIECE_BYTES)

@@ -18,18 +18,21 @@ closedPort.close();
 /**
  * Sends a file while it is made, as fast as its reader takes it. The headers go out at once.
  *
- * A file that cannot be completed breaks the connection off: its last chunk never arrives, so no HTTP client
- * takes the body for complete. HTTP/1.0 has no chunks and takes the end of the connection for the end of the
- * body, so there the connection is reset.
+ * A file that cannot be completed breaks the connection off: its last chunk never comes, and no HTTP client takes what came
+ * for a whole body. HTTP/1.0 knows no chunks; there the connection is reset, since its end would be the body's.
+ *
+ * @param setPart called with the bytes of each chunk, before it is sent
  */
 export async function sendStream(
   response: Response,
   { chunks, trailers, signal }: FileStream,
+  setPart: (bytes: number) => void = () => undefined,
 ): Promise<void> {
   const { req: request } = response;
   const isChunked = request.httpVersion !== '1.0';
-  const takesTrailers = isChunked && /(?:^|,)\s*trailers\s*(?:,|$)/i.test(request.header('te') ?? '');
-  if (takesTrailers) response.set('Trailer', Object.keys(trailers()).join(', '));
+  const wanted =
+    isChunked && /(?:^|,)\s*trailers\s*(?:,|$)/i.test(request.header('te') ?? '') ? trailers : undefined;
+  if (wanted) response.set('Trailer', Object.keys(wanted()).join(', '));
   const zstd = startZstd(response);
   response.flushHeaders();
   const stopInTime = () => {
@@ -52,8 +55,8 @@ export async function sendStream(
       for await (const chunk of chunks) {
         if (sent && sent.buffer !== chunk.buffer) freeSent(sent);
         sent = chunk;
-        // The pieces are larger than the writer's buffer, so the next chunk is requested once this one is
-        // written.
+        setPart(chunk.buffer.byteLength);
+        // The next chunk is asked for once this one is written, because its pieces are larger than the writer's buffer.
         yield* cutInPieces(chunk);
       }
     } catch (error) {
@@ -61,7 +64,7 @@ export async function sendStream(
       breakOff(request, response);
       throw error;
     }
-    if (takesTrailers) response.addTrailers(trailers());
+    if (wanted) response.addTrailers(wanted());
   }
 }
 

@@ -1,5 +1,4 @@
-import { Readable } from 'node:stream';
-import { StreamableFile } from '@nestjs/common';
+import { FileResponse } from './file-response.js';
 
 /**
  * The body `{"data":[…]}` of a list without pagination. A list longer than one read of the store is streamed,
@@ -12,17 +11,16 @@ import { StreamableFile } from '@nestjs/common';
 export async function streamList<Item>(
   reads: AsyncGenerator<Item[]>,
   readLength: number,
-): Promise<{ data: Item[] } | StreamableFile> {
+): Promise<{ data: Item[] } | FileResponse> {
   const first = (await reads.next()).value as Item[] | undefined;
   if (!first || first.length < readLength) return { data: first ?? [] };
-  const text = Readable.from(writeList(first, reads), { objectMode: false, highWaterMark: 1 });
-  return new StreamableFile(text, { type: 'application/json; charset=utf-8' });
+  return new FileResponse('application/json; charset=utf-8', { chunks: writeList(first, reads) });
 }
 
-async function* writeList<Item>(first: Item[], rest: AsyncGenerator<Item[]>): AsyncGenerator<string> {
-  yield `{"data":[${writeItems(first)}`;
-  for await (const items of rest) if (items.length > 0) yield `,${writeItems(items)}`;
-  yield ']}';
+async function* writeList<Item>(first: Item[], rest: AsyncGenerator<Item[]>): AsyncGenerator<Buffer> {
+  yield Buffer.from(`{"data":[${writeItems(first)}`);
+  for await (const items of rest) if (items.length > 0) yield Buffer.from(`,${writeItems(items)}`);
+  yield Buffer.from(']}');
 }
 
 function writeItems(items: readonly unknown[]): string {

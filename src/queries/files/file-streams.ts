@@ -3,7 +3,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Account } from '../../platform/http/account.js';
 import { FairShares, type Holder, NoRoom } from '../../shared/fair-shares.js';
 import { FileResponse } from '../../platform/http/file-response.js';
-import type { FileFormat } from '../../shared/file-format.js';
+import { type FileFormat, MEDIA_TYPES } from '../../shared/file-format.js';
 import { type FileJoiner, createJoiner } from './file-joiner.js';
 import { RequestContext } from '../../telemetry/request-context.js';
 import { Config } from '../../config/config.js';
@@ -83,7 +83,9 @@ export class FileStreams {
       throw new ValidationException([createIssue('body', [], body, valueError(error.message))]);
     });
     const trailers = () => ({ 'X-Row-Count': String(joiner.rows), 'X-Complete': 'true' });
-    return new FileResponse(format, { chunks: resume(first, chunks), trailers, signal: deadline.signal });
+    const { signal } = deadline;
+    const file = { chunks: resume(first, chunks), trailers, signal, hasPlace: true };
+    return new FileResponse(MEDIA_TYPES[format], file);
   }
 
   private async *count<Chunk>(

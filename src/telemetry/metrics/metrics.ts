@@ -31,6 +31,9 @@ export type MessageOutcome =
 export type ExportOutcome =
   'completed' | 'client_closed' | 'max_rows' | 'max_seconds' | 'place_taken' | 'failed';
 
+/** Why a client that reads slowly lost its connection: it was below the least rate, or others needed the memory. */
+export type CutReason = 'slow' | 'memory';
+
 /**
  * The metrics of the process. Every label has few values, from this code or the routes: never client
  * input, keys, URLs or teams. App IDs are those of the twenty busiest apps.
@@ -72,7 +75,7 @@ export class Metrics {
   });
   private readonly exports = this.counter({
     name: 'exports_total',
-    help: 'Exports of request logs and spans that ended, completed or broken off',
+    help: 'Exports of request logs and spans, and long metrics, that ended, completed or broken off',
     labels: ['format', 'outcome'],
   });
   private readonly messages = this.counter({
@@ -100,6 +103,11 @@ export class Metrics {
   private readonly droppedConnections = this.counter({
     name: 'http_dropped_connections_total',
     help: 'Connections closed because the port was at its limit',
+  });
+  private readonly cutReaders = this.counter({
+    name: 'http_cut_readers_total',
+    help: 'Connections closed because their client read a response too slowly',
+    labels: ['because'],
   });
   private readonly apiRequests = new BusiestApps();
   private readonly collectorMessages = new BusiestApps();
@@ -152,6 +160,10 @@ export class Metrics {
 
   countDroppedConnections(amount: number): void {
     this.droppedConnections.add([], amount);
+  }
+
+  countCutReader(because: CutReason): void {
+    this.cutReaders.add([because]);
   }
 
   /** One statement by its name. */
