@@ -1,8 +1,9 @@
-import { Module } from '@nestjs/common';
+import { type DynamicModule, Module } from '@nestjs/common';
 import { AppMetricsModule } from './api/app-metrics/app-metrics.module.js';
 import { AppsModule } from './api/apps/apps.module.js';
 import { AuthModule } from './access/auth.module.js';
 import { ClickHouseModule } from './write/clickhouse.module.js';
+import type { Config } from './config/config.js';
 import { ConfigModule } from './config/config.module.js';
 import { ConsumersModule } from './api/consumers/consumers.module.js';
 import { EndpointsModule } from './api/endpoints/endpoints.module.js';
@@ -18,7 +19,6 @@ import { TrafficModule } from './api/traffic/traffic.module.js';
 
 @Module({
   imports: [
-    ConfigModule,
     TelemetryModule,
     ClickHouseModule,
     AuthModule,
@@ -36,4 +36,8 @@ import { TrafficModule } from './api/traffic/traffic.module.js';
     FallbackModule,
   ],
 })
-export class AppModule {}
+export class AppModule {
+  static on(config: Config): DynamicModule {
+    return { module: AppModule, imports: [ConfigModule.of(config)] };
+  }
+}

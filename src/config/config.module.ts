@@ -1,6 +1,10 @@
-import { Global, Module } from '@nestjs/common';
+import { type DynamicModule, Global, Module } from '@nestjs/common';
 import { Config } from './config.js';
 
 @Global()
-@Module({ providers: [{ provide: Config, useFactory: () => new Config() }], exports: [Config] })
-export class ConfigModule {}
+@Module({})
+export class ConfigModule {
+  static of(config: Config): DynamicModule {
+    return { module: ConfigModule, providers: [{ provide: Config, useValue: config }], exports: [Config] };
+  }
+}

@@ -43,7 +43,7 @@ class RoutesController {
 }
 
 @Module({
-  imports: [ConfigModule, RateLimitModule],
+  imports: [ConfigModule.of(new Config()), RateLimitModule],
   controllers: [RoutesController],
   providers: [{ provide: APP_GUARD, useExisting: RateLimitGuard }],
 })

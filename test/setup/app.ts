@@ -97,10 +97,7 @@ export class TestApp {
     const testStore = await createTestStore(env);
     const { config } = testStore;
     await addSchema(config);
-    const module = await Test.createTestingModule({ imports: [AppModule] })
-      .overrideProvider(Config)
-      .useValue(config)
-      .compile();
+    const module = await Test.createTestingModule({ imports: [AppModule.on(config)] }).compile();
     const app = module.createNestApplication<NestExpressApplication>(new HttpAdapter(), {
       bodyParser: false,
       logger: false,

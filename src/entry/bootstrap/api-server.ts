@@ -31,11 +31,11 @@ export interface RunningServer {
 export async function startServer(
   logs: LogDestination = 'stdout',
   hasCollector = false,
+  config = new Config(),
 ): Promise<RunningServer> {
-  const config = new Config();
   await requireFreePort('PORT', config.port, config.host);
   const logger = createServerLogger(config.logLevel, logs);
-  const app = await createApp(AppModule, logger);
+  const app = await createApp(AppModule.on(config), logger);
   const drain = setUp(app, config, logger, hasCollector);
   try {
     warnOfConfiguration(config, logger);

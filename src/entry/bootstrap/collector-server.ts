@@ -107,17 +107,17 @@ export async function startCollector(): Promise<RunningServer> {
   }
 }
 
-/**
- * Runs the read API and the collector in one process, because only one process can use the embedded engine.
- */
-export async function startAll(logs: LogDestination = 'stdout'): Promise<RunningServer> {
-  const config = new Config();
-  // With separate processes the ports may be equal, because the processes may have different addresses.
+/** Runs the read API and the collector in one process, because only one process can use the embedded engine. */
+export async function startAll(
+  logs: LogDestination = 'stdout',
+  config = new Config(),
+): Promise<RunningServer> {
+  // Elsewhere they may be equal: processes of their own may have addresses of their own.
   if (config.port === config.collector.port)
     throw new ConfigError('Invalid configuration. COLLECTOR_PORT: must be another port than PORT');
   await requireFreePort('COLLECTOR_PORT', config.collector.port, config.host);
   useCountryDatabase(config);
-  const server = await startServer(logs, true);
+  const server = await startServer(logs, true, config);
   try {
     const store = server.app.get(ClickHouse);
     const telemetry = server.app.get(Telemetry);

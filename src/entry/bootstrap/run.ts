@@ -40,7 +40,12 @@ export async function runCollector(): Promise<RunningServer | undefined> {
   return run(async () => (await import('./collector-server.js')).startCollector());
 }
 
-async function run(start: (config: Config) => Promise<RunningServer>): Promise<RunningServer | undefined> {
+/** The same for the API and the collector together. */
+export async function runAll(logs?: LogDestination, config?: Config): Promise<RunningServer | undefined> {
+  return run(async () => (await import('./collector-server.js')).startAll(logs, config));
+}
+
+async function run(start: () => Promise<RunningServer>): Promise<RunningServer | undefined> {
   try {
     loadEnvFile();
     const config = new Config();

@@ -16,19 +16,17 @@ const MAX_PORTS = 100;
  * output.
  */
 export async function demo(): Promise<void> {
-  await chooseFreePorts();
-  const config = new Config();
+  const config = new Config({ ...process.env, ...(await chooseFreePorts()) });
   const sample = await loadSample(config);
-  // The printed examples send data to the collector.
-  process.env.COLLECTOR = 'on';
-  const server = await runServer('stderr');
+  const server = await runAll('stderr', config);
   if (server) process.stdout.write(welcome(sample, config));
 }
 
-/** Takes the next free ports, because people who try the demo often have another program on port 3000. */
-async function chooseFreePorts(): Promise<void> {
+/** Takes the next free ports: people who try the demo often have another program on port 3000. */
+async function chooseFreePorts(): Promise<Record<string, string>> {
   const { host, port, collector } = new Config();
   const taken = new Set<number>();
+  const chosen: Record<string, string> = {};
   for (const [variable, first] of [
     ['PORT', port],
     ['COLLECTOR_PORT', collector.port],
@@ -37,8 +35,9 @@ async function chooseFreePorts(): Promise<void> {
     taken.add(free);
     if (free === first) continue;
     printMessage(`demo: port ${first} is taken, so ${variable} is ${free}`);
-    process.env[variable] = String(free);
+    chosen[variable] = String(free);
   }
+  return chosen;
 }
 
 /** @throws the error of `listen` for the first port if no port is free */

@@ -14,7 +14,11 @@ export function openapiCommand(program: Command): void {
       const { HttpAdapter } = await import('../../platform/http/http.adapter.js');
       const { Config } = await import('../../config/config.js');
       const { createDocument } = await import('../../platform/openapi/openapi.js');
-      const app = await NestFactory.create(AppModule, new HttpAdapter(), { preview: true, logger: false });
-      process.stdout.write(`${JSON.stringify(createDocument(app, new Config().publicPath), null, 2)}\n`);
+      const config = new Config();
+      const app = await NestFactory.create(AppModule.on(config), new HttpAdapter(), {
+        preview: true,
+        logger: false,
+      });
+      process.stdout.write(`${JSON.stringify(createDocument(app, config.publicPath), null, 2)}\n`);
     });
 }
