@@ -202,7 +202,7 @@ describe('each way out', () => {
     closeConnections();
     const applications = [app.app, collector.app];
     const isClosed = async (application: NestExpressApplication) => {
-      const server = application.getHttpServer() as Server;
+      const server = application.getHttpServer();
       const connections = await promisify(server.getConnections.bind(server))();
       return connections === 0 && readersOf(application).unreadBytes === 0;
     };

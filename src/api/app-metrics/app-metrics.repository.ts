@@ -47,7 +47,8 @@ export class AppMetricsRepository {
   }
 
   /**
-   * Rows of metrics as a file: by period, then by the group fields, nulls last; groups without requests are left out. Undefined
+   * Rows of metrics as a file: by period, then by the group fields, nulls last; groups without requests are
+   * left out. Undefined
    * for a file that is too long to be read at once.
    *
    * @throws ResultTooLong if there are more than `maxRows`
@@ -71,7 +72,10 @@ export class AppMetricsRepository {
     }
   }
 
-  /** The same, for `readPages`: a page has the rows of whole periods, and its key is the second in which the last one begins. */
+  /**
+   * The same, for `readPages`: a page has the rows of whole periods, and its key is the second in which the
+   * last one begins.
+   */
   async createSource(
     scope: AppScope,
     query: MetricsQuery,
@@ -118,7 +122,8 @@ export class AppMetricsRepository {
   }
 
   /**
-   * The errors of the histograms counted in a window, in addition to the error of the bins; 0 if there are no
+   * The errors of the histograms counted in a window, in addition to the error of the bins; 0 if there are
+   * no
    * histograms.
    */
   async findErrors(scope: AppScope, { bounds }: Pick<MetricsQuery, 'bounds'>): Promise<TimeErrors> {

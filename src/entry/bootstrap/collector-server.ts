@@ -107,7 +107,9 @@ export async function startCollector(): Promise<RunningServer> {
   }
 }
 
-/** Runs the read API and the collector in one process, because only one process can use the embedded engine. */
+/**
+ * Runs the read API and the collector in one process, because only one process can use the embedded engine.
+ */
 export async function startAll(
   logs: LogDestination = 'stdout',
   config = new Config(),

@@ -27,11 +27,13 @@ export function formatStartupError(error: unknown): { line: string; exitCode: nu
  * finish, the store is closed and the process exits with 0. A signal during the start stops the server as
  * soon as it has started. After 9.5 more seconds the process is killed with SIGKILL.
  */
-export async function runServer(logs?: LogDestination): Promise<RunningServer | undefined> {
-  return run(async ({ collector }) =>
-    collector.isBesideApi
-      ? (await import('./collector-server.js')).startAll(logs)
-      : (await import('./api-server.js')).startServer(logs),
+export async function runServer(logs?: LogDestination, given?: Config): Promise<RunningServer | undefined> {
+  return run(
+    async (config) =>
+      config.collector.isBesideApi
+        ? (await import('./collector-server.js')).startAll(logs, config)
+        : (await import('./api-server.js')).startServer(logs, false, config),
+    given,
   );
 }
 
@@ -40,15 +42,13 @@ export async function runCollector(): Promise<RunningServer | undefined> {
   return run(async () => (await import('./collector-server.js')).startCollector());
 }
 
-/** The same for the API and the collector together. */
-export async function runAll(logs?: LogDestination, config?: Config): Promise<RunningServer | undefined> {
-  return run(async () => (await import('./collector-server.js')).startAll(logs, config));
-}
-
-async function run(start: () => Promise<RunningServer>): Promise<RunningServer | undefined> {
+async function run(
+  start: (config: Config) => Promise<RunningServer>,
+  given?: Config,
+): Promise<RunningServer | undefined> {
   try {
     loadEnvFile();
-    const config = new Config();
+    const config = given ?? new Config();
     // Listens before the start, so that a signal during the start also closes everything.
     const stopRequest = awaitStopSignal();
     stopRequest.addEventListener('abort', () => {

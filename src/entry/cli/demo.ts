@@ -18,7 +18,7 @@ const MAX_PORTS = 100;
 export async function demo(): Promise<void> {
   const config = new Config({ ...process.env, ...(await chooseFreePorts()) });
   const sample = await loadSample(config);
-  const server = await runAll('stderr', config);
+  const server = await runServer('stderr', config);
   if (server) process.stdout.write(welcome(sample, config));
 }
 

@@ -20,7 +20,10 @@ const WINDOW_MS = 60_000;
  * Larger than the buffers of all writers, so that a piece is requested once the previous piece is written.
  */
 const PIECE_BYTES = 128 * 1024;
-/** Smaller bodies are never refused: an error would be hardly smaller, and the buffers of the operating system take most of them. */
+/**
+ * Smaller bodies are never refused: an error would be hardly smaller, and the buffers of the operating
+ * system take most of them.
+ */
 const REFUSED_FROM_BYTES = 16 * 1024;
 /** What an error says nothing of, because it is not that body. */
 const HEADERS_OF_BODY = ['ETag', 'Link', 'Cache-Control', 'Content-Length', 'X-Percentile-Accuracy'];
@@ -41,9 +44,12 @@ interface Reading {
 }
 
 /**
- * Bounds what clients cost that do not read their responses, however a response is sent: a client that reads too slowly loses its
- * connection, and what it has not read yet counts against its team. A body that is given as a whole counts from then on, and is
- * refused where there is no room for it. Everything else counts as it is found unread on its connection, each second.
+ * Bounds what clients cost that do not read their responses, however a response is sent: a client that
+ * reads too slowly loses its
+ * connection, and what it has not read yet counts against its team. A body that is given as a whole counts
+ * from then on, and is
+ * refused where there is no room for it. Everything else counts as it is found unread on its connection,
+ * each second.
  */
 export class ResponseReaders {
   private readonly log = new Logger(ResponseReaders.name);
@@ -89,7 +95,10 @@ export class ResponseReaders {
     });
   }
 
-  /** Counts bodies as the handlers give them: place it behind what compresses them, whose buffers have them uncompressed. */
+  /**
+   * Counts bodies as the handlers give them: place it behind what compresses them, whose buffers have them
+   * uncompressed.
+   */
   readonly holdBodies = (_: unknown, response: ServerResponse, next: () => void): void => {
     const end = response.end.bind(response) as (...args: unknown[]) => ServerResponse;
     response.end = ((chunk?: unknown, ...rest: unknown[]) => {
@@ -188,7 +197,10 @@ export class ResponseReaders {
   }
 }
 
-/** Node closes the response that a connection sends when it is lost, and none of those that pipelining put behind it. */
+/**
+ * Node closes the response that a connection sends when it is lost, and none of those that pipelining put
+ * behind it.
+ */
 function closeQueued(response: ServerResponse): void {
   if (response.closed) return;
   response.destroy();

@@ -18,8 +18,10 @@ closedPort.close();
 /**
  * Sends a file while it is made, as fast as its reader takes it. The headers go out at once.
  *
- * A file that cannot be completed breaks the connection off: its last chunk never comes, and no HTTP client takes what came
- * for a whole body. HTTP/1.0 knows no chunks; there the connection is reset, since its end would be the body's.
+ * A file that cannot be completed breaks the connection off: its last chunk never comes, and no HTTP client
+ * takes what came
+ * for a whole body. HTTP/1.0 knows no chunks; there the connection is reset, since its end would be the
+ * body's.
  *
  * @param setPart called with the bytes of each chunk, before it is sent
  */
@@ -56,7 +58,8 @@ export async function sendStream(
         if (sent && sent.buffer !== chunk.buffer) freeSent(sent);
         sent = chunk;
         setPart(chunk.buffer.byteLength);
-        // The next chunk is asked for once this one is written, because its pieces are larger than the writer's buffer.
+        // The next chunk is asked for once this one is written, because its pieces are larger than the
+        // writer's buffer.
         yield* cutInPieces(chunk);
       }
     } catch (error) {

@@ -31,7 +31,10 @@ export type MessageOutcome =
 export type ExportOutcome =
   'completed' | 'client_closed' | 'max_rows' | 'max_seconds' | 'place_taken' | 'failed';
 
-/** Why a client that reads slowly lost its connection: it was below the least rate, or others needed the memory. */
+/**
+ * Why a client that reads slowly lost its connection: it was below the least rate, or others needed the
+ * memory.
+ */
 export type CutReason = 'slow' | 'memory';
 
 /**
