@@ -2,8 +2,14 @@ import { readdirSync } from 'node:fs';
 import { findEmptyFolders, findSuites } from './touched-suites.js';
 
 const suites = readdirSync('test', { recursive: true, encoding: 'utf8' })
-  .filter((name) => name.endsWith('.spec.ts'))
+  .filter((name) => name.endsWith('spec.ts'))
   .map((name) => `test/${name}`);
+
+it('each suite says in its name what it needs', () => {
+  const names = readdirSync('src', { recursive: true, encoding: 'utf8' }).map((name) => `src/${name}`);
+  const all = [...suites, ...names.filter((name) => name.endsWith('spec.ts'))];
+  expect(all.filter((name) => !/\.(unit|store|process|slow)\.spec\.ts$/.test(name))).toEqual([]);
+});
 
 describe('the suites of what was changed', () => {
   it('are there for each folder of the list', () => {
