@@ -1,4 +1,3 @@
-import { InvalidRecordError } from './decoding/decoders.js';
 import { truncate } from './text.js';
 
 /* Limits of all sources: the protocols of the collector, and the import. */
@@ -11,6 +10,10 @@ export const MAX_TYPE = 256;
 export const MAX_MESSAGE = 2_048;
 export const MAX_STACKTRACE = 65_536;
 export const MAX_EVENT_ID = 64;
+/** Of a log record: its logger, and its file. */
+export const MAX_LOG_NAME = 256;
+export const MAX_SPAN_NAME = 1_024;
+export const MAX_ATTRIBUTE_NAME = 1_024;
 
 /**
  * Longest line of requests and largest span, log record or data point in bytes: two bodies, 1,000 log
@@ -24,6 +27,11 @@ export const MAX_RECORD_BYTES = 8 * 1024 * 1024;
  */
 export const MAX_VALUE = 65_536;
 export const VALUE_TOO_LARGE = '<value too large>';
+/**
+ * Largest number of resources, scopes and items of an OTLP body; SDKs and collectors send up to some thousand
+ * items.
+ */
+export const MAX_ITEMS = 50_000;
 /** Largest number of attributes of a record, headers of a request and events of a span; SDKs keep 128. */
 export const MAX_ATTRIBUTES = 1_024;
 export const MAX_EVENTS = 1_000;
@@ -65,28 +73,29 @@ export function limitBody(text: string): string | null {
 }
 
 /**
- * Largest number of values in what one request sends: members and items of JSON; messages of protobuf, nested
- * ones included, and items of lists. Eight million bytes of `{},{},{}` become hundreds of megabytes when
- * parsed; a message of 20,000 counts with their distributions has a million values. An empty message of
- * protobuf has 2 bytes, and 200 when it is decoded; a count of a bucket has 1, and 70.
+ * Largest number of values in what is decoded in one step, such as a line of requests, a span, a log record
+ * or a data point: members and items of JSON; messages of protobuf, nested ones included, and items of lists.
+ * A request with 1,000 log messages and as many spans has some 30,000. An empty message of protobuf has 2
+ * bytes, and 200 when it is decoded; a count of a bucket has 1, and 70.
  */
-export const MAX_VALUES = 1_500_000;
+export const MAX_RECORD_VALUES = 50_000;
 
-export function tooManyValues(): InvalidRecordError {
-  return new InvalidRecordError(`body: must have at most ${MAX_VALUES} values`);
-}
+const [COMMA, OPENING_BRACKET, OPENING_BRACE, QUOTE, BACKSLASH] = [',', '[', '{', '"', '\\'].map((text) =>
+  text.charCodeAt(0),
+);
 
-const [COMMA, OPENING_BRACKET, OPENING_BRACE] = [',', '[', '{'].map((text) => text.charCodeAt(0));
-
-/**
- * Whether a JSON text may have more values. It does not parse, so it also counts characters within strings.
- */
+/** Whether a JSON text has more values, as far as it is JSON. It is not parsed. */
 export function hasMoreValues(text: string, max: number): boolean {
   if (text.length <= max) return false;
   let values = 0;
-  for (let at = 0; at < text.length; at++) {
-    const character = text.charCodeAt(at);
-    if (character === COMMA || character === OPENING_BRACKET || character === OPENING_BRACE) values += 1;
+  let isQuoted = false;
+  for (let at = 0; at < text.length && values <= max; at++) {
+    const code = text.charCodeAt(at);
+    if (isQuoted) {
+      if (code === BACKSLASH) at++;
+      else if (code === QUOTE) isQuoted = false;
+    } else if (code === QUOTE) isQuoted = true;
+    else if (code === COMMA || code === OPENING_BRACKET || code === OPENING_BRACE) values++;
   }
   return values > max;
 }

@@ -39,9 +39,11 @@ export function findClosingQuote(text: string, at: number): number {
 /** The text, or its first `max` Unicode code points. */
 export function truncate(text: string, max: number): string {
   if (text.length <= max) return text;
-  return Array.from(text.slice(0, 2 * max))
-    .slice(0, max)
-    .join('');
+  let end = 0;
+  for (let points = 0; points < max && end < text.length; points++)
+    end += (text.codePointAt(end) ?? 0) > 0xffff ? 2 : 1;
+  // A copy: a slice would keep the whole text in memory.
+  return end === text.length ? text : Buffer.from(text.slice(0, end), 'utf16le').toString('utf16le');
 }
 
 /** The trimmed text, at most `max` Unicode code points; idempotent. */

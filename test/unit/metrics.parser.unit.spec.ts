@@ -1,5 +1,5 @@
-import { type MessageInitShape, create } from '@bufbuild/protobuf';
-import { finish } from '../setup/finish.js';
+import { type MessageInitShape, create, toBinary } from '@bufbuild/protobuf';
+import { finish } from '../../src/shared/async/slices.js';
 import type { Message } from '../../src/write/batches/message.js';
 import {
   type ExportMetricsServiceRequest,
@@ -10,6 +10,7 @@ import {
   DataPointFlags,
   type MetricSchema,
 } from '../../src/sources/otlp/generated/opentelemetry/proto/metrics/v1/metrics_pb.js';
+import { readItems } from '../../src/sources/otlp/items.js';
 import { parseMetrics } from '../../src/sources/otlp/metrics.parser.js';
 
 const NOW = Date.UTC(2026, 10, 22, 12);
@@ -37,8 +38,9 @@ function parse(metrics: MetricInit[]): Message {
 }
 
 function parseOne(request: ExportMetricsServiceRequest): Message {
+  const bytes = Buffer.from(toBinary(ExportMetricsServiceRequestSchema, request));
   const context = { digest: 'x', env: undefined, now: NOW, maxSpanWeight: 1, expansion: { remaining: 0 } };
-  return finish(parseMetrics(request, context))[0]!;
+  return finish(parseMetrics(readItems('metrics', bytes, 'protobuf'), context))[0]!;
 }
 
 function histogram(dataPoints: object[], { name = DURATION, unit = 's' } = {}): MetricInit {

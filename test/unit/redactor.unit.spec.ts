@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { finish } from '../../src/shared/async/slices.js';
 import fc from 'fast-check';
 import { ENCODINGS, SECRET_FORMS } from '../factories/secret-forms.js';
 import { EMPTY_CAPTURE, toBodyJson, toCaptureJson } from '../../src/records/capture.js';
@@ -18,14 +19,14 @@ function createRedactor(options: Partial<RedactionOptions>): Redactor {
 /** The text of a redacted body; one that is no JSON is stored as a JSON string. */
 function redactBody(body: string, own = redactor): string | null {
   const captured_json = toCaptureJson({ ...EMPTY_CAPTURE, request_body_json: body });
-  const redacted = own.redactRequest({ url: '/', path: '/', captured_json });
+  const redacted = finish(own.redactRequest({ url: '/', path: '/', captured_json }));
   const { request_body_json } = JSON.parse(redacted.captured_json) as { request_body_json: string };
   return toBodyJson(body) === body ? request_body_json : (JSON.parse(request_body_json) as string);
 }
 
 function redactHeader(name: string, value: string, own = redactor): string | undefined {
   const captured_json = toCaptureJson({ ...EMPTY_CAPTURE, request_headers: [[name, value]] });
-  const redacted = own.redactRequest({ url: '/', path: '/', captured_json });
+  const redacted = finish(own.redactRequest({ url: '/', path: '/', captured_json }));
   return (JSON.parse(redacted.captured_json) as { request_headers: string[][] }).request_headers[0]?.[1];
 }
 
@@ -405,11 +406,9 @@ describe('Redactor', () => {
         },
       ],
     };
-    const { captured_json } = redactor.redactRequest({
-      url: '/',
-      path: null,
-      captured_json: toCaptureJson(capture),
-    });
+    const { captured_json } = finish(
+      redactor.redactRequest({ url: '/', path: null, captured_json: toCaptureJson(capture) }),
+    );
     expect(captured_json).toContain('"message":"jwt ******"');
     expect(captured_json).toContain('"message":"api_key=******","stacktrace":"password=\\"******\\""');
     expect(captured_json).toContain(
@@ -442,7 +441,7 @@ describe('Redactor', () => {
         for (const [original, redact] of [
           [text, (given: string) => redactor.redactText(given)],
           [url, (given: string) => redactor.redactUrl(given)],
-          [attributes, (given: string) => redactor.redactAttributes(given)],
+          [attributes, (given: string) => finish(redactor.redactAttributes(given))],
         ] as const) {
           const redacted = redact(original);
           expect(redacted).not.toContain(secret);
@@ -682,3 +681,29 @@ function describeShape(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return 0;
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, describeShape(member)]));
 }
+
+describe('a record of megabytes', () => {
+  const value = 'token=1&'.repeat(1_000);
+  const values = Object.fromEntries(Array.from({ length: 500 }, (_, n) => [`a${n}`, value]));
+
+  it('is masked in steps of a few values', () => {
+    const capture = { ...EMPTY_CAPTURE, request_headers: Object.entries(values) };
+    const url = '/';
+    for (const steps of [
+      redactor.redactAttributes(JSON.stringify(values)),
+      redactor.redactRequest({ url, path: url, captured_json: toCaptureJson(capture) }),
+    ]) {
+      let count = 0;
+      for (; steps.next().done !== true; count++);
+      expect(count).toBeGreaterThan(200);
+    }
+  });
+
+  it('is masked as a small one', () => {
+    const json = JSON.stringify(values);
+    const masked = JSON.parse(finish(redactor.redactAttributes(json))) as Record<string, string>;
+    expect(masked.a499).toBe(redactor.redactText(value));
+    expect(Object.keys(masked)).toEqual(Object.keys(values));
+    expect(finish(new Redactor(null).redactAttributes(json))).toBe(json);
+  });
+});

@@ -1,6 +1,7 @@
-import { create } from '@bufbuild/protobuf';
-import { finish } from '../setup/finish.js';
+import { create, toBinary } from '@bufbuild/protobuf';
+import { finish } from '../../src/shared/async/slices.js';
 import { ExportTraceServiceRequestSchema } from '../../src/sources/otlp/generated/opentelemetry/proto/collector/trace/v1/trace_service_pb.js';
+import { readItems } from '../../src/sources/otlp/items.js';
 import { parseTraces } from '../../src/sources/otlp/traces.parser.js';
 
 const NOW = Date.UTC(2026, 10, 22, 12);
@@ -14,8 +15,9 @@ function parseSpan(members: object) {
   const request = create(ExportTraceServiceRequestSchema, {
     resourceSpans: [{ scopeSpans: [{ spans: [span] }] }],
   });
+  const bytes = Buffer.from(toBinary(ExportTraceServiceRequestSchema, request));
   const context = { digest: 'x', env: undefined, now: NOW, maxSpanWeight: 1, expansion: { remaining: 0 } };
-  const [message] = finish(parseTraces(request, context));
+  const [message] = finish(parseTraces(readItems('traces', bytes, 'protobuf'), context));
   const [record] = message!.spans;
   return {
     attributes: JSON.parse(record!.attributes) as Record<string, string>,
@@ -46,7 +48,10 @@ describe('a span', () => {
   it('keeps 1,024 attributes and 1,000 events', () => {
     const { attributes, events, rejected } = parseSpan({
       attributes: texts(1_100, 'v'),
-      events: Array.from({ length: 1_100 }, () => ({ name: 'e', attributes: texts(1, 'y'.repeat(70_000)) })),
+      events: [70_000, ...Array.from({ length: 1_099 }, () => 1)].map((length) => ({
+        name: 'e',
+        attributes: texts(1, 'y'.repeat(length)),
+      })),
     });
     expect([Object.keys(attributes).length, events.length]).toEqual([1_024, 1_000]);
     expect(events[0]!.attributes.a0).toHaveLength(65_536);

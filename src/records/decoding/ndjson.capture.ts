@@ -24,9 +24,28 @@ import {
   textDecoder,
   textOrNumberDecoder,
 } from './decoders.js';
-import { limitBody, limitHeaders } from '../limits.js';
+import {
+  MAX_ATTRIBUTES,
+  MAX_ATTRIBUTE_NAME,
+  MAX_EVENT_ID,
+  MAX_LOG_NAME,
+  MAX_MESSAGE,
+  MAX_SPAN_NAME,
+  MAX_STACKTRACE,
+  MAX_TYPE,
+  MAX_VALUE,
+  VALUE_TOO_LARGE,
+  limitBody,
+  limitHeaders,
+} from '../limits.js';
+import { stringifyExact } from '../../shared/json/exact-json.js';
+import { truncate } from '../text.js';
 import { microsecondsDecoder } from './timestamps.js';
 
+/** More than the 16 digits of OpenTelemetry: other tracers have IDs of their own. */
+const MAX_SPAN_ID = 64;
+const spanIdDecoder = createTextDecoder('must be a string', (text) => truncate(text, MAX_SPAN_ID));
+const logNameDecoder = createTextDecoder('must be a string', (text) => truncate(text, MAX_LOG_NAME));
 /** The number of a line of source code. */
 const lineDecoder = createIntegerDecoder(0, Number.MAX_SAFE_INTEGER);
 
@@ -88,7 +107,7 @@ function readException(value: unknown, reader: LenientReader): CapturedException
     reader.ignored.push('exception');
     return null;
   }
-  return {
+  return limitException({
     type,
     message: reader.read(source.message, 'exception.message', textDecoder) ?? '',
     stacktrace: reader.read(source.stacktrace, 'exception.stacktrace', textDecoder) ?? '',
@@ -97,6 +116,16 @@ function readException(value: unknown, reader: LenientReader): CapturedException
       'exception.tracker_event_id',
       textDecoder,
     ),
+  });
+}
+
+export function limitException(exception: CapturedException): CapturedException {
+  const { type, message, stacktrace, tracker_event_id: id } = exception;
+  return {
+    type: truncate(type, MAX_TYPE),
+    message: truncate(message, MAX_MESSAGE),
+    stacktrace: truncate(stacktrace, MAX_STACKTRACE),
+    tracker_event_id: id && truncate(id, MAX_EVENT_ID),
   };
 }
 
@@ -118,10 +147,10 @@ export function readLog(
     return undefined;
   return {
     timestamp: formatMicroseconds(micros),
-    message,
-    level,
-    logger: reader.read(source.logger, 'logs.logger', textDecoder),
-    file: reader.read(source.file, 'logs.file', textDecoder),
+    message: truncate(message, MAX_MESSAGE),
+    level: truncate(level, MAX_LOG_NAME),
+    logger: reader.read(source.logger, 'logs.logger', logNameDecoder),
+    file: reader.read(source.file, 'logs.file', logNameDecoder),
     line: reader.read(source.line, 'logs.line', lineDecoder),
   };
 }
@@ -140,19 +169,34 @@ export function readSpan(value: unknown, shiftNs: bigint, reader: LenientReader)
   if (source === undefined || span_id === undefined || name === undefined) return undefined;
   if (start === undefined || end === undefined) return undefined;
   return {
-    span_id: normalizeSpanId(span_id),
+    span_id: truncate(normalizeSpanId(span_id), MAX_SPAN_ID),
     parent_span_id: normalizeParentSpanId(
-      reader.read(source.parent_span_id, 'spans.parent_span_id', textDecoder),
+      reader.read(source.parent_span_id, 'spans.parent_span_id', spanIdDecoder),
     ),
-    name,
+    name: truncate(name, MAX_SPAN_NAME),
     kind: normalizeSpanKind(reader.read(source.kind, 'spans.kind', textDecoder)),
     start_time_ns: start + shiftNs,
     end_time_ns: end + shiftNs,
     duration_ns:
       reader.read(source.duration_ns, 'spans.duration_ns', nanosecondsDecoder) ?? computeDuration(start, end),
     status: normalizeSpanStatus(reader.read(source.status, 'spans.status', textDecoder)),
-    attributes: reader.read(source.attributes, 'spans.attributes', objectDecoder) ?? {},
+    attributes: limitAttributes(
+      reader.read(source.attributes, 'spans.attributes', objectDecoder) ?? {},
+      reader,
+    ),
   };
+}
+
+/** Attributes within their limits; a value that is a list or an object has a length as JSON. */
+function limitAttributes(attributes: JsonObject, { ignored }: LenientReader): JsonObject {
+  const all = Object.entries(attributes);
+  for (let at = MAX_ATTRIBUTES; at < all.length; at++) ignored.push('spans.attributes');
+  const limited = all.slice(0, MAX_ATTRIBUTES).map(([name, value]): [string, unknown] => {
+    if (typeof value === 'string') return [truncate(name, MAX_ATTRIBUTE_NAME), truncate(value, MAX_VALUE)];
+    const isLong = typeof value === 'object' && value !== null && stringifyExact(value).length > MAX_VALUE;
+    return [truncate(name, MAX_ATTRIBUTE_NAME), isLong ? VALUE_TOO_LARGE : value];
+  });
+  return Object.fromEntries(limited);
 }
 
 /** Nanoseconds from one time to another; 0 if a span ends before it starts, because of different clocks. */

@@ -1,3 +1,4 @@
+import { type Steps, finish } from '../../shared/async/slices.js';
 import { findClosingQuote } from '../text.js';
 import { Edits } from './edits.js';
 import { FORM_SPACE, JSON_ESCAPES, decode } from './escapes.js';
@@ -28,6 +29,9 @@ const WORD = /^[a-z_-]{1,32}$/i;
 
 /** Depth of nested objects and lists that have their own state, which takes memory. */
 const MAX_DEPTH = 10_000;
+
+/** Characters that are read in one step. */
+const STEP = 8 * 1024;
 
 /**
  * Finds secrets among the scalars of a JSON text. Each member and item has a state, derived from the state of
@@ -81,6 +85,15 @@ export type ScannedJson = { readonly found: Edits; readonly end: number } | { re
  * recursion, however deep the text is.
  */
 export function scanJson<State>(text: string, root: State, visitor: ScalarVisitor<State>): ScannedJson {
+  return finish(scanJsonInSteps(text, root, visitor));
+}
+
+/** The same in steps: a text may be large, and each of its strings takes time. */
+export function scanJsonInSteps<State>(
+  text: string,
+  root: State,
+  visitor: ScalarVisitor<State>,
+): Steps<ScannedJson> {
   return new JsonScanner(text, root, visitor).scan(0, false);
 }
 
@@ -91,7 +104,7 @@ export function scanJsonAt<State>(
   root: State,
   visitor: ScalarVisitor<State>,
 ): ScannedJson {
-  return new JsonScanner(text, root, visitor).scan(at, true);
+  return finish(new JsonScanner(text, root, visitor).scan(at, true));
 }
 
 class JsonScanner<State> {
@@ -111,9 +124,14 @@ class JsonScanner<State> {
     this.current = this.outermost;
   }
 
-  scan(from: number, isPart: boolean): ScannedJson {
+  *scan(from: number, isPart: boolean): Steps<ScannedJson> {
     const { text, found } = this;
+    let stepEnd = from + STEP;
     for (let at = from; at < text.length; at++) {
+      if (at >= stepEnd) {
+        yield;
+        stepEnd = at + STEP;
+      }
       const code = text.charCodeAt(at);
       if (isSpace(code) || code === COLON) continue;
       if (code === COMMA) this.enterNext();

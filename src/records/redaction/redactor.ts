@@ -1,9 +1,10 @@
 import { DEFAULT_REDACTION, type RedactionOptions, type SecretForm } from '../../config/redaction.js';
+import type { Steps } from '../../shared/async/slices.js';
 import type { RequestRecord } from '../request-record.js';
 import { Edits } from './edits.js';
 import { type Escapes, HTML_ESCAPES, JSON_ESCAPES, URL_ESCAPES, decode } from './escapes.js';
 import { type JsonPathStep, advancePaths } from '../../config/json-path.js';
-import { type ScalarVisitor, scanJson, scanJsonAt } from './json-scalars.js';
+import { type ScalarVisitor, scanJson, scanJsonAt, scanJsonInSteps } from './json-scalars.js';
 import { MarkupScanner } from './markup.js';
 import { NamedValues, OPTION_HINTS, type TextNames, isSecretValue, isUserOption } from './named-values.js';
 import { KEY_WORD, NAME_HINTS, SecretNames, canonicalName } from './secret-names.js';
@@ -28,6 +29,8 @@ const URL_ATTRIBUTE = /^(?:url\.(?:full|original|query)|http\.(?:url|target))$/i
  * flags.
  */
 const HEADER_ATTRIBUTE = /\.(?:header|metadata)\./;
+/** Shortest text whose strings alone are searched for hints, because the search of the whole is one step. */
+const LARGE = 64 * 1024;
 /** Largest number of escapes within escapes, and of JSON within strings of JSON. */
 const MAX_NESTED = 8;
 
@@ -80,6 +83,7 @@ export class Redactor {
   /** Redacts credentials alone. */
   static readonly standard = new Redactor(DEFAULT_REDACTION);
 
+  private readonly isOff: boolean;
   private readonly hints: RegExp;
   private readonly names: SecretNames;
   private readonly headers: SecretNames;
@@ -110,14 +114,15 @@ export class Redactor {
       ...TEXT_HINTS,
       ...ESCAPE_HINTS,
     ];
-    this.hints = options === null ? /(?!)/ : new RegExp(hints.join('|'), 'i');
+    this.isOff = options === null;
+    this.hints = this.isOff ? /(?!)/ : new RegExp(hints.join('|'), 'i');
   }
 
   /** The record with its URL, path and captured data redacted. */
-  redactRequest<R extends Pick<RequestRecord, 'url' | 'path' | 'captured_json'>>(record: R): R {
+  *redactRequest<R extends Pick<RequestRecord, 'url' | 'path' | 'captured_json'>>(record: R): Steps<R> {
     const url = this.redactUrl(record.url);
     const path = this.redactPath(record.path);
-    const captured_json = this.redactCapture(record.captured_json);
+    const captured_json = yield* this.redactScalars(record.captured_json, ROOT);
     if (url === record.url && path === record.path && captured_json === record.captured_json) return record;
     return { ...record, url, path, captured_json };
   }
@@ -137,18 +142,16 @@ export class Redactor {
   }
 
   /** The JSON text of a span's attributes or events. */
-  redactAttributes(json: string): string {
-    if (!this.hints.test(json)) return json;
-    const scanned = scanJson(json, ATTRIBUTES, this.captureVisitor);
-    return 'found' in scanned ? scanned.found.apply(json) : this.redactText(json);
+  redactAttributes(json: string): Steps<string> {
+    return this.redactScalars(json, ATTRIBUTES);
   }
 
-  /** The `captured_json` of a request. */
-  private redactCapture(json: string): string {
-    if (!this.hints.test(json)) return json;
-    const scanned = scanJson(json, ROOT, this.captureVisitor);
-    if ('failedAt' in scanned) throw new Error('captured_json is not JSON');
-    return scanned.found.apply(json);
+  /** Captured data, or attributes, in steps: a record may have megabytes. */
+  private *redactScalars(json: string, root: CaptureState): Steps<string> {
+    // The search for a hint is one step.
+    if (this.isOff || (json.length < LARGE && !this.hints.test(json))) return json;
+    const scanned = yield* scanJsonInSteps(json, root, this.captureVisitor);
+    return 'found' in scanned ? scanned.found.apply(json) : this.redactText(json);
   }
 
   private findInHeader(name: string, value: string): Edits {

@@ -6,6 +6,14 @@ const SLICE_MS = 5;
 /** Work in short steps: a generator that yields after each. */
 export type Steps<T> = Generator<undefined, T>;
 
+/** Does work in steps without a pause. */
+export function finish<T>(steps: Steps<T>): T {
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done === true) return value;
+  }
+}
+
 /** Resolves when the latest slice may begin. */
 let lastTurn: Promise<unknown> = Promise.resolve();
 

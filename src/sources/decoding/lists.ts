@@ -1,3 +1,4 @@
+import type { Steps } from '../../shared/async/slices.js';
 import { InvalidRecordError, LenientReader, isAbsent } from '../../records/decoding/decoders.js';
 import type { RejectedEntries } from '../../write/batches/rejected-entries.js';
 
@@ -18,12 +19,12 @@ export type EntryDecoder<T> = (value: unknown, name: string, reader: LenientRead
  *
  * @throws InvalidRecordError if the value is not a list
  */
-export function parseList<T>(
+export function* parseList<T>(
   value: unknown,
   name: string,
   decode: EntryDecoder<T>,
   rejected: RejectedEntries,
-): T[] {
+): Steps<T[]> {
   if (isAbsent(value)) return [];
   if (!Array.isArray(value)) throw new InvalidRecordError(`${name}: must be an array`);
   const accepted: T[] = [];
@@ -40,6 +41,7 @@ export function parseList<T>(
       if (!(error instanceof InvalidRecordError)) throw error;
       rejected.add(error.message);
     }
+    yield;
   }
   return accepted;
 }

@@ -1,3 +1,4 @@
+import { finish } from '../../shared/async/slices.js';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -34,7 +35,7 @@ const encodeBody = ({ body }: Captured) => Buffer.from(JSON.stringify(body));
 
 describe('the messages of a real library', () => {
   it('are read: sync', () => {
-    const message = parseSync(encodeBody(SYNC), CONTEXT);
+    const message = finish(parseSync(encodeBody(SYNC), CONTEXT));
     const common = { timestamp: 1_795_220_151_780, env: 'prod' };
     expect(message).toMatchObject({
       uuid: '0ddde971-5a5c-4215-9086-8a4e553a4448',
@@ -87,13 +88,13 @@ describe('the messages of a real library', () => {
   });
 
   it('are read: a sync with nothing in it', () => {
-    const message = parseSync(encodeBody(IDLE_SYNC), CONTEXT);
+    const message = finish(parseSync(encodeBody(IDLE_SYNC), CONTEXT));
     expect(message).toMatchObject({ counts: [], logs: [], syncedAt: NOW, rejected: { count: 0 } });
     expect(message.report).toMatchObject({ cpu_percent: 0.7528704502461759, memory_rss: 78_643_200 });
   });
 
   it('are read: startup', () => {
-    const message = parseStartup(encodeBody(STARTUP), CONTEXT);
+    const message = finish(parseStartup(encodeBody(STARTUP), CONTEXT));
     expect(message).toMatchObject({
       framework: 'express',
       syncedAt: null,

@@ -32,7 +32,7 @@ export interface AckResponse {
 /** Libraries retry often, so one line a minute is enough. */
 const UNCERTAIN_LOG_INTERVAL_MS = 60_000;
 
-type Parse = (body: Buffer, context: MessageContext, work: BodyWork) => Message | Promise<Message>;
+type Parse = (body: Buffer, context: MessageContext, work: BodyWork) => Promise<Message>;
 
 /**
  * Receives messages of client libraries. Every method resolves once the message is stored, or throws an
@@ -56,11 +56,15 @@ export class CollectorService {
   }
 
   startup(origin: MessageOrigin, request: Request): Promise<AckResponse> {
-    return this.withMetrics('startup', origin, request, parseStartup);
+    return this.withMetrics('startup', origin, request, (body, context, work) =>
+      work.run(parseStartup(body, context)),
+    );
   }
 
   sync(origin: MessageOrigin, request: Request): Promise<AckResponse> {
-    return this.withMetrics('sync', origin, request, parseSync);
+    return this.withMetrics('sync', origin, request, (body, context, work) =>
+      work.run(parseSync(body, context)),
+    );
   }
 
   logFile(origin: MessageOrigin, request: Request): Promise<AckResponse> {

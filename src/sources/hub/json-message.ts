@@ -1,3 +1,4 @@
+import type { Steps } from '../../shared/async/slices.js';
 import { parseJson } from '../../shared/json/parse-json.js';
 import {
   InvalidRecordError,
@@ -7,36 +8,76 @@ import {
   explainFailure,
 } from '../../records/decoding/decoders.js';
 import { decodeUuid, uuidDecoder } from '../decoding/request-decoders.js';
-import { MAX_VALUES, hasMoreValues, tooManyValues } from '../../records/limits.js';
+import { isJsonList, listJsonParts } from '../decoding/json-parts.js';
+import { MAX_ENTRIES } from '../decoding/lists.js';
+import { MAX_RECORD_VALUES, hasMoreValues } from '../../records/limits.js';
 import { createMessage } from '../intake/create-message.js';
 import type { Message, MessageContext } from '../../write/batches/message.js';
 import { getField } from './hub-fields.js';
 
+/** Largest number of members of a message, and of entries of a list that are counted; fewer are read. */
+const MAX_MEMBERS = 1_000;
+const MAX_COUNTED = 500_000;
+
 /**
- * A message whose body is a JSON object.
+ * A message whose body is a JSON object. The entries of its lists are parsed one by one: a large body is
+ * never parsed in one step.
  *
  * @throws InvalidRecordError when it can never be accepted
  */
-export function parseJsonMessage(
+export function* parseJsonMessage(
   body: Buffer,
   context: MessageContext,
-  read: (source: JsonObject, context: MessageContext) => Partial<Message>,
-): Message {
-  const source = parseJsonObject(body);
+  read: (source: JsonObject, context: MessageContext) => Steps<Partial<Message>>,
+): Steps<Message> {
+  const source = yield* parseBody(body);
   const uuid = decodeUuid(getField(source, 'message_uuid'), 'message_uuid');
-  const message = { ...createMessage(uuid, context.env), ...read(source, context) };
+  const message = { ...createMessage(uuid, context.env), ...(yield* read(source, context)) };
   const reader = new LenientReader();
   const instanceUuid = reader.read(getField(source, 'instance_uuid'), 'instance_uuid', uuidDecoder);
   message.rejected.addMembers(reader.ignored);
   return { ...message, instanceUuid };
 }
 
-function parseJsonObject(body: Buffer): JsonObject {
-  const text = body.toString();
-  if (hasMoreValues(text, MAX_VALUES)) throw tooManyValues();
+function* parseBody(body: Buffer): Steps<JsonObject> {
+  if (isJsonList(body)) throw new InvalidRecordError('body: must be an object');
+  const members = new Map<string, unknown>();
   try {
-    return decodeObject(parseJson(text), 'body');
+    for (const part of listJsonParts(body)) {
+      if (part) {
+        const json = body.subarray(part.start, part.end);
+        members.set(part.name, isJsonList(json) ? yield* parseEntries(json) : parseValue(json));
+        if (members.size > MAX_MEMBERS)
+          throw new InvalidRecordError(`body: must have at most ${MAX_MEMBERS} members`);
+      }
+      yield;
+    }
+    // What has no members may be no object.
+    return members.size > 0 ? Object.fromEntries(members) : decodeObject(parseValue(body), 'body');
   } catch (error) {
     throw new InvalidRecordError(explainFailure(error, 'body'));
   }
+}
+
+/** Entries that are not read are only counted. */
+function* parseEntries(list: Buffer): Steps<unknown[]> {
+  const entries: unknown[] = [];
+  let count = 0;
+  for (const part of listJsonParts(list)) {
+    if (part && ++count <= MAX_ENTRIES) entries.push(parseValue(list.subarray(part.start, part.end)));
+    if (count > MAX_COUNTED)
+      throw new InvalidRecordError(`body: must have at most ${MAX_COUNTED} entries in a list`);
+    yield;
+  }
+  entries.length = count;
+  return entries;
+}
+
+function parseValue(json: Buffer): unknown {
+  const text = json.toString();
+  if (hasMoreValues(text, MAX_RECORD_VALUES))
+    throw new InvalidRecordError(
+      `body: must have at most ${MAX_RECORD_VALUES} values in a member or an entry`,
+    );
+  return parseJson(text);
 }

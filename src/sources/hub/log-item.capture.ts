@@ -1,9 +1,4 @@
-import {
-  type Capture,
-  type CapturedException,
-  type CapturedLog,
-  type CapturedSpan,
-} from '../../records/capture.js';
+import { type Capture, type CapturedException, type CapturedSpan } from '../../records/capture.js';
 import {
   type JsonObject,
   type LenientReader,
@@ -11,9 +6,14 @@ import {
   objectDecoder,
   textDecoder,
 } from '../../records/decoding/decoders.js';
-import { readHeaders, readLog, readSpan, traceIdDecoder } from '../../records/decoding/ndjson.capture.js';
-import { truncate } from '../../records/text.js';
-import { MAX_MESSAGE, MAX_STACKTRACE, limitBody } from '../../records/limits.js';
+import {
+  limitException,
+  readHeaders,
+  readLog,
+  readSpan,
+  traceIdDecoder,
+} from '../../records/decoding/ndjson.capture.js';
+import { limitBody } from '../../records/limits.js';
 import { base64TextDecoder, epochMicrosDecoder, getField } from './hub-fields.js';
 
 /** A limit of the client libraries. */
@@ -38,7 +38,7 @@ export function readItemCapture(
     response_body_json: limitBody(reader.read(response.body, 'response.body', base64TextDecoder) ?? ''),
     trace_id: reader.read(getField(item, 'trace_id'), 'trace_id', traceIdDecoder),
     exception: readException(item.exception, reader),
-    logs: reader.readList(logs, 'logs', (log) => readItemLog(log, reader)),
+    logs: reader.readList(logs, 'logs', (log) => readLog(log, epochMicrosDecoder.decode, reader)),
     spans: reader.readList(item.spans, 'spans', (span) => readItemSpan(span, reader)),
   };
 }
@@ -55,18 +55,12 @@ function readException(value: unknown, reader: LenientReader): CapturedException
   // Python library writes `traceback`.
   const stacktrace = getField(source, 'stack_trace') ?? source.stacktrace ?? source.traceback;
   const sentryEventId = getField(source, 'sentry_event_id');
-  return {
+  return limitException({
     type,
-    message: truncate(reader.read(source.message, 'exception.message', textDecoder) ?? '', MAX_MESSAGE),
-    stacktrace: truncate(reader.read(stacktrace, 'exception.stacktrace', textDecoder) ?? '', MAX_STACKTRACE),
+    message: reader.read(source.message, 'exception.message', textDecoder) ?? '',
+    stacktrace: reader.read(stacktrace, 'exception.stacktrace', textDecoder) ?? '',
     tracker_event_id: reader.read(sentryEventId, 'exception.sentry_event_id', textDecoder),
-  };
-}
-
-function readItemLog(value: unknown, reader: LenientReader): CapturedLog | undefined {
-  const log = readLog(value, epochMicrosDecoder.decode, reader);
-  if (log) log.message = truncate(log.message, MAX_MESSAGE);
-  return log;
+  });
 }
 
 function readItemSpan(value: unknown, reader: LenientReader): CapturedSpan | undefined {

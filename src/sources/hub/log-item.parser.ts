@@ -22,15 +22,12 @@ import {
 import { checkRetention, getLogsRetention } from '../../records/decoding/timestamps.js';
 import { isStaticAssetOrHealthCheck } from '../decoding/log-exclusion.js';
 import type { RequestRecord } from '../../records/request-record.js';
-import { hasMoreValues } from '../../records/limits.js';
+import { MAX_RECORD_VALUES, hasMoreValues } from '../../records/limits.js';
 import { type SpanRecord, toSpanRecords } from '../../records/span-record.js';
 import type { MessageContext } from '../../write/batches/message.js';
 import { findClientAddress } from '../decoding/client-address.js';
 import { decodeEpochMs, getField, secondsDecoder } from './hub-fields.js';
 import { readItemCapture } from './log-item.capture.js';
-
-/** Largest number of values of an item: 1,000 log messages and as many spans have some 30,000. */
-const MAX_VALUES = 300_000;
 
 /**
  * A logged request, its spans and the names of the members that were left out; or the one-line reason why the
@@ -50,8 +47,8 @@ export type LogItem =
  * member is left out. Masked values stay unchanged. Never throws.
  */
 export function parseLogItem(line: string, context: MessageContext): LogItem {
-  if (hasMoreValues(line, MAX_VALUES))
-    return { reason: `item: must have at most ${MAX_VALUES} values`, isJson: true };
+  if (hasMoreValues(line, MAX_RECORD_VALUES))
+    return { reason: `item: must have at most ${MAX_RECORD_VALUES} values`, isJson: true };
   let item: unknown;
   try {
     // Only spans have numbers beyond 2^53, and exact parsing is slower.

@@ -1,3 +1,4 @@
+import type { Steps } from '../../shared/async/slices.js';
 import {
   type JsonObject,
   LenientReader,
@@ -28,11 +29,11 @@ const MAX_VERSION = 128;
  *
  * @throws InvalidRecordError if the message is invalid
  */
-export function parseStartup(body: Buffer, context: MessageContext): Message {
+export function parseStartup(body: Buffer, context: MessageContext): Steps<Message> {
   return parseJsonMessage(body, context, decodeStartup);
 }
 
-function decodeStartup(source: JsonObject, { env, now }: MessageContext): Partial<Message> {
+function* decodeStartup(source: JsonObject, { env, now }: MessageContext): Steps<Partial<Message>> {
   const endpoint: EntryDecoder<DimensionNames> = (value, name) => {
     const { method, path } = decodeObject(value, name);
     return {
@@ -44,7 +45,7 @@ function decodeStartup(source: JsonObject, { env, now }: MessageContext): Partia
     };
   };
   const rejected = new RejectedEntries();
-  const endpoints = parseList(getField(source, 'paths'), 'paths', endpoint, rejected);
+  const endpoints = yield* parseList(getField(source, 'paths'), 'paths', endpoint, rejected);
   requireAccepted(rejected, endpoints.length);
   const reader = new LenientReader();
   const client = reader.read(source.client, 'client', textDecoder) ?? '';

@@ -1,4 +1,5 @@
 import { METHODS as METHOD_NAMES } from 'node:http';
+import type { Steps } from '../../shared/async/slices.js';
 import {
   InvalidRecordError,
   type JsonObject,
@@ -50,19 +51,19 @@ const METHODS = new Set(METHOD_NAMES);
  *
  * @throws InvalidRecordError if the message is invalid
  */
-export function parseSync(body: Buffer, context: MessageContext): Message {
+export function parseSync(body: Buffer, context: MessageContext): Steps<Message> {
   return parseJsonMessage(body, context, decodeSync);
 }
 
-function decodeSync(source: JsonObject, { env, now }: MessageContext): Partial<Message> {
+function* decodeSync(source: JsonObject, { env, now }: MessageContext): Steps<Partial<Message>> {
   const timestamp = decodeEpochMs(source.timestamp, 'timestamp');
   const expired = checkRetention(timestamp, getTrafficRetention(now), now);
   if (expired !== undefined) throw new InvalidRecordError(expired);
   const rejected = new RejectedEntries();
   const reader = new LenientReader();
   const named = reader.read(source.consumers, 'consumers', listDecoder);
-  const counts = parseList(source.requests, 'requests', countDecoder(timestamp, env), rejected);
-  const consumers = parseList(named, 'consumers', decodeConsumer, rejected);
+  const counts = yield* parseList(source.requests, 'requests', countDecoder(timestamp, env), rejected);
+  const consumers = yield* parseList(named, 'consumers', decodeConsumer, rejected);
   const errors = (['validation', 'server'] as const).flatMap((kind) =>
     readErrors(source, kind, { env, timestamp }, reader),
   );

@@ -1,3 +1,4 @@
+import { finish } from '../../shared/async/slices.js';
 import { findBin } from '../../records/bins.js';
 import type { RejectedEntries } from '../../write/batches/rejected-entries.js';
 import { parseStartup } from './startup.parser.js';
@@ -9,7 +10,12 @@ const UUID = '63d524d0-e69c-47aa-818c-ab3ada75b277';
 const COUNT = { method: 'GET', path: '/a', request_count: 2 };
 
 const sync = (members: object) =>
-  parseSync(Buffer.from(JSON.stringify({ timestamp: NOW / 1000, message_uuid: UUID, ...members })), CONTEXT);
+  finish(
+    parseSync(
+      Buffer.from(JSON.stringify({ timestamp: NOW / 1000, message_uuid: UUID, ...members })),
+      CONTEXT,
+    ),
+  );
 
 /** Optional members that could not be read. */
 const leftOut = ({ members }: RejectedEntries) => [...members.values()].reduce((sum, n) => sum + n, 0);
@@ -379,8 +385,28 @@ describe('parseSync', () => {
   );
 
   it('rejects more values than it can parse, before it parses them', () => {
-    const body = Buffer.from(`{"requests":[${'{},'.repeat(1_000_000)}{}]}`);
-    expect(() => parseSync(body, CONTEXT)).toThrow('body: must have at most 1500000 values');
+    const json = (count: number, entry: string) => `{"requests":[${`${entry},`.repeat(count)}${entry}]}`;
+    const rejected = (text: string) => () => finish(parseSync(Buffer.from(text), CONTEXT));
+    expect(rejected(json(500_000, '1'))).toThrow('body: must have at most 500000 entries in a list');
+    expect(rejected(json(0, `[${'1,'.repeat(50_000)}1]`))).toThrow(
+      'body: must have at most 50000 values in a member',
+    );
+    expect(rejected(`{"resources":[${'['.repeat(50_001)}`)).toThrow('body: must be valid JSON');
+    const members = Array.from({ length: 1_001 }, (_, n) => `"m${n}":1`).join();
+    expect(rejected(`{${members}}`)).toThrow('body: must have at most 1000 members');
+  });
+
+  it('is read in a step for each entry, and so is a startup', () => {
+    const many = <T>(entry: T) => Array.from({ length: 1_000 }, () => entry);
+    const body = (members: object) => Buffer.from(JSON.stringify({ message_uuid: UUID, ...members }));
+    for (const steps of [
+      parseSync(body({ timestamp: NOW / 1000, requests: many(COUNT) }), CONTEXT),
+      parseStartup(body({ paths: many({ method: 'GET', path: '/a' }) }), CONTEXT),
+    ]) {
+      let count = 0;
+      for (; steps.next().done !== true; count++);
+      expect(count).toBeGreaterThan(2_000);
+    }
   });
 
   it('rejects the entries behind the last that is allowed', () => {
@@ -402,13 +428,13 @@ describe('parseSync', () => {
   });
 
   it.each(['', '{', 'null', '[]', '7', '"a"'])('rejects the body %p for good', (body) => {
-    expect(() => parseSync(Buffer.from(body), CONTEXT)).toThrow('body: must be ');
+    expect(() => finish(parseSync(Buffer.from(body), CONTEXT))).toThrow('body: must be ');
   });
 });
 
 describe('parseStartup', () => {
   const startup = (members: object) =>
-    parseStartup(Buffer.from(JSON.stringify({ message_uuid: UUID, ...members })), CONTEXT);
+    finish(parseStartup(Buffer.from(JSON.stringify({ message_uuid: UUID, ...members })), CONTEXT));
 
   it('keeps the client and the versions of packages', () => {
     const versions = { express: '5.1.0', app: '1.2.3+build' };
@@ -447,12 +473,12 @@ describe('parseStartup', () => {
     [undefined, null],
   ])('learns from the client %p the framework %p', (client, framework) => {
     const body = Buffer.from(JSON.stringify({ message_uuid: UUID, client }));
-    expect(parseStartup(body, CONTEXT).framework).toBe(framework);
+    expect(finish(parseStartup(body, CONTEXT)).framework).toBe(framework);
   });
 
   it('registers the endpoints beside a client that it cannot read', () => {
     const body = { message_uuid: UUID, client: ['js:express'], paths: [{ method: 'GET', path: '/a' }] };
-    const { names, framework, rejected } = parseStartup(Buffer.from(JSON.stringify(body)), CONTEXT);
+    const { names, framework, rejected } = finish(parseStartup(Buffer.from(JSON.stringify(body)), CONTEXT));
     expect([names.length, framework, rejected.count]).toEqual([2, null, 0]);
     expect([...rejected.members]).toEqual([['client', 1]]);
   });
@@ -462,7 +488,9 @@ describe('parseStartup', () => {
       { method: 'get', path: '/users/:id' },
       { method: 'GET', path: '/users/<int:id>/posts' },
     ];
-    const { names } = parseStartup(Buffer.from(JSON.stringify({ message_uuid: UUID, paths })), CONTEXT);
+    const { names } = finish(
+      parseStartup(Buffer.from(JSON.stringify({ message_uuid: UUID, paths })), CONTEXT),
+    );
     expect(names.slice(1).map(({ method, path }) => `${method} ${path}`)).toEqual([
       'GET /users/{id}',
       'GET /users/{id}/posts',

@@ -1,4 +1,4 @@
-import type { Slices } from '../../shared/async/slices.js';
+import type { Slices, Steps } from '../../shared/async/slices.js';
 import type { Redactor } from '../../records/redaction/redactor.js';
 import type { SpanRecord } from '../../records/span-record.js';
 import type { ErrorRecord, LogMessage, Message } from '../../write/batches/message.js';
@@ -13,14 +13,13 @@ export async function redactMessages(
     const path = redactor.redactPath(record.path);
     return path === record.path ? record : { ...record, path };
   };
-  const redactEach = async <R>(records: readonly R[], redact: (record: R) => R) => {
-    const redacted: R[] = [];
-    for (const record of records) {
-      redacted.push(redact(record));
-      if (work.isOver) await work.giveWay();
-    }
-    return redacted;
-  };
+  const redactInSteps = <R>(records: readonly R[], redact: (record: R) => Steps<R>) =>
+    work.run(mapInSteps(records, redact));
+  const redactEach = <R>(records: readonly R[], redact: (record: R) => R) =>
+    redactInSteps(records, function* (record) {
+      yield;
+      return redact(record);
+    });
   const redacted: Message[] = [];
   for (const message of messages)
     redacted.push({
@@ -29,22 +28,31 @@ export async function redactMessages(
       counts: await redactEach(message.counts, redactPath),
       spanCounts: await redactEach(message.spanCounts, redactPath),
       points: await redactEach(message.points, redactPath),
-      logs: await redactEach(message.logs, (request) => redactor.redactRequest(request)),
-      spans: await redactEach(message.spans, (span) => redactSpan(span, redactor)),
+      logs: await redactInSteps(message.logs, (request) => redactor.redactRequest(request)),
+      spans: await redactInSteps(message.spans, (span) => redactSpan(span, redactor)),
       logMessages: await redactEach(message.logMessages, (log) => redactLogMessage(log, redactor)),
       errors: await redactEach(message.errors, (error) => redactError(redactPath(error), redactor)),
     });
   return redacted;
 }
 
-function redactSpan(span: SpanRecord, redactor: Redactor): SpanRecord {
+function* mapInSteps<R>(records: readonly R[], map: (record: R) => Steps<R>): Steps<R[]> {
+  const mapped: R[] = [];
+  for (const record of records) {
+    mapped.push(yield* map(record));
+    yield;
+  }
+  return mapped;
+}
+
+function* redactSpan(span: SpanRecord, redactor: Redactor): Steps<SpanRecord> {
   return {
     ...span,
     name: redactor.redactText(span.name),
     scope_name: redactor.redactText(span.scope_name),
     scope_version: redactor.redactText(span.scope_version),
-    attributes: redactor.redactAttributes(span.attributes),
-    events: redactor.redactAttributes(span.events),
+    attributes: yield* redactor.redactAttributes(span.attributes),
+    events: yield* redactor.redactAttributes(span.events),
   };
 }
 

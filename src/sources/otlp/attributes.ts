@@ -4,7 +4,7 @@ import type { LenientReader } from '../../records/decoding/decoders.js';
 import { normalizeRoutePattern } from '../decoding/path-pattern.js';
 import { methodDecoder, readConsumer } from '../decoding/request-decoders.js';
 import { OTHER_METHOD, sanitize, truncate } from '../../records/text.js';
-import { MAX_ATTRIBUTES, MAX_VALUE, VALUE_TOO_LARGE } from '../../records/limits.js';
+import { MAX_ATTRIBUTES, MAX_ATTRIBUTE_NAME, MAX_VALUE, VALUE_TOO_LARGE } from '../../records/limits.js';
 import type { ConsumerRecord } from '../../records/request-record.js';
 import type { AnyValue, KeyValue } from './generated/opentelemetry/proto/common/v1/common_pb.js';
 
@@ -150,7 +150,8 @@ function attributesJson(
   if (attributes.length === 0) return '{}';
   const members = new Map<string, string>();
   for (const { key, value } of attributes)
-    if (!isLeftOut?.(key)) members.set(JSON.stringify(sanitize(key)), toJson(value?.value));
+    if (!isLeftOut?.(key))
+      members.set(JSON.stringify(truncate(sanitize(key), MAX_ATTRIBUTE_NAME)), toJson(value?.value));
   return `{${Array.from(members, ([key, value]) => `${key}:${value}`).join()}}`;
 }
 

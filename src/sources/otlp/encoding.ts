@@ -1,19 +1,17 @@
-import type { DescField, DescMessage, JsonValue, MessageShape } from '@bufbuild/protobuf';
+import type { DescMessage, JsonValue, MessageShape } from '@bufbuild/protobuf';
 import { ScalarType, fromBinary, fromJson, toBinary, toJsonString } from '@bufbuild/protobuf';
-import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
 import type { Request } from 'express';
 import { isLosslessNumber } from 'lossless-json';
 import { parseExact } from '../../shared/json/exact-json.js';
 import { InvalidRecordError, explainFailure } from '../../records/decoding/decoders.js';
-import { MAX_VALUES, hasMoreValues, tooManyValues } from '../../records/limits.js';
+import { hasMoreValues } from '../../records/limits.js';
+import { MAX_DEPTH, countWireValues } from './wire.js';
 
 /** The two encodings of OTLP/HTTP. */
 export const MEDIA_TYPES = { protobuf: 'application/x-protobuf', json: 'application/json' } as const;
 
 export type Encoding = keyof typeof MEDIA_TYPES;
 
-/** Deepest nesting of messages. */
-const MAX_DEPTH = 100;
 /** Longest text of a 64-bit integer: a conversion of 60 million digits took 25 seconds. */
 const MAX_DIGITS = 20;
 const NANOSECONDS_IN_MS = 1_000_000n;
@@ -26,17 +24,6 @@ const LONG_TYPES = new Set([
   ScalarType.SFIXED64,
   ScalarType.SINT64,
 ]);
-/** The wire types of scalars that are not varints. */
-const WIRE_TYPES: Partial<Record<ScalarType, WireType>> = {
-  [ScalarType.DOUBLE]: WireType.Bit64,
-  [ScalarType.FIXED64]: WireType.Bit64,
-  [ScalarType.SFIXED64]: WireType.Bit64,
-  [ScalarType.FLOAT]: WireType.Bit32,
-  [ScalarType.FIXED32]: WireType.Bit32,
-  [ScalarType.SFIXED32]: WireType.Bit32,
-  [ScalarType.STRING]: WireType.LengthDelimited,
-  [ScalarType.BYTES]: WireType.LengthDelimited,
-};
 
 /** The encoding that the `Content-Type` of a request names; undefined for any other type. */
 export function findEncoding(request: Request): Encoding | undefined {
@@ -45,9 +32,9 @@ export function findEncoding(request: Request): Encoding | undefined {
 }
 
 /**
- * Decodes a message. Unknown fields are skipped; an empty body is a message without fields.
+ * Decodes a message that is known to be small. Unknown fields are skipped; an empty one has no fields.
  *
- * @throws InvalidRecordError if it is invalid, too deep, or has too many values
+ * @throws InvalidRecordError if it is invalid, or too deep
  */
 export function decode<Desc extends DescMessage>(
   schema: Desc,
@@ -55,16 +42,40 @@ export function decode<Desc extends DescMessage>(
   encoding: Encoding,
 ): MessageShape<Desc> {
   try {
-    if (encoding === 'json') return decodeJson(schema, bytes);
-    // A value has at least a byte.
-    if (bytes.length > MAX_VALUES && new ValueCounter(bytes).count(schema) > MAX_VALUES)
-      throw tooManyValues();
-    return fromBinary(schema, bytes, { readUnknownFields: false, recursionLimit: MAX_DEPTH });
+    return encoding === 'json'
+      ? decodeJson(schema, bytes)
+      : fromBinary(schema, bytes, { readUnknownFields: false, recursionLimit: MAX_DEPTH });
   } catch (error) {
-    if (error instanceof InvalidRecordError || encoding === 'json') throw error;
-    // The decoder's errors name fields and offsets, never values.
-    throw new InvalidRecordError(`body: ${error instanceof Error ? error.message : 'cannot be decoded'}`);
+    throw explain(error, encoding);
   }
+}
+
+/**
+ * Whether the decoder would make more values of a message: messages, nested ones included, and items of
+ * lists.
+ */
+export function hasMoreValuesThan(
+  max: number,
+  schema: DescMessage,
+  bytes: Buffer,
+  encoding: Encoding,
+): boolean {
+  // A value has at least a byte.
+  if (bytes.length <= max) return false;
+  if (encoding === 'json') return hasMoreValues(bytes.toString(), max);
+  try {
+    return countWireValues(schema, bytes, max) > max;
+  } catch (error) {
+    throw explain(error, encoding);
+  }
+}
+
+/** What to throw in place of what a decoder throws. */
+export function explain(error: unknown, encoding: Encoding): Error {
+  if (error instanceof InvalidRecordError) return error;
+  if (encoding === 'json') return new InvalidRecordError(explainFailure(error, 'body'));
+  // The decoder's errors name fields and offsets, never values.
+  return new InvalidRecordError(`body: ${error instanceof Error ? error.message : 'cannot be decoded'}`);
 }
 
 export function encode<Desc extends DescMessage>(
@@ -77,18 +88,11 @@ export function encode<Desc extends DescMessage>(
 
 function decodeJson<Desc extends DescMessage>(schema: Desc, bytes: Buffer): MessageShape<Desc> {
   if (bytes.length === 0) return fromBinary(schema, bytes);
-  const text = bytes.toString();
-  if (hasMoreValues(text, MAX_VALUES)) throw tooManyValues();
-  let json: JsonValue;
-  try {
-    json = toProtobufJson(parseExact(text), listLongNames(schema));
-  } catch (error) {
-    throw new InvalidRecordError(explainFailure(error, 'body'));
-  }
+  const json = toProtobufJson(parseExact(bytes.toString()), findLongNames(schema));
   try {
     return fromJson(schema, json, { ignoreUnknownFields: true });
   } catch (error) {
-    if (error instanceof RangeError) throw new InvalidRecordError('body: nested too deeply');
+    if (error instanceof RangeError) throw error;
     throw new InvalidRecordError(`body: ${findFieldFault(error) ?? 'cannot be decoded'}`);
   }
 }
@@ -138,14 +142,28 @@ function isBeyondInt64(value: JsonValue): boolean {
   return BigInt.asIntN(64, integer) !== integer;
 }
 
-/** Names of the 64-bit integer fields of a message and its nested messages, as the decoder accepts them. */
-function listLongNames(schema: DescMessage, names = new Set<string>(), seen = new Set<DescMessage>()) {
-  if (seen.has(schema)) return names;
-  seen.add(schema);
-  for (const field of schema.fields) {
-    if (field.message) listLongNames(field.message, names, seen);
-    if (field.scalar !== undefined && LONG_TYPES.has(field.scalar)) names.add(field.name).add(field.jsonName);
-  }
+const longNames = new Map<DescMessage, ReadonlySet<string>>();
+
+/**
+ * Names of the fields of a message, nested ones included, that are 64-bit integers, as the decoder accepts
+ * them.
+ */
+function findLongNames(schema: DescMessage): ReadonlySet<string> {
+  const known = longNames.get(schema);
+  if (known) return known;
+  const names = new Set<string>();
+  longNames.set(schema, names);
+  const seen = new Set<DescMessage>();
+  const add = (message: DescMessage) => {
+    if (seen.has(message)) return;
+    seen.add(message);
+    for (const field of message.fields) {
+      if (field.message) add(field.message);
+      if (field.scalar !== undefined && LONG_TYPES.has(field.scalar))
+        names.add(field.name).add(field.jsonName);
+    }
+  };
+  add(schema);
   return names;
 }
 
@@ -167,57 +185,4 @@ export function isValidId(id: Uint8Array, bytes: 8 | 16): boolean {
 /** Whole milliseconds since the Unix epoch. */
 export function toMilliseconds(epochNs: bigint): number {
   return Number(epochNs / NANOSECONDS_IN_MS);
-}
-
-/** Counts the messages and list items that the decoder would make of a body; stops beyond the limit. */
-class ValueCounter {
-  private readonly reader: BinaryReader;
-
-  constructor(private readonly bytes: Buffer) {
-    this.reader = new BinaryReader(bytes);
-  }
-
-  count(schema: DescMessage, end = this.bytes.length, depth = 0): number {
-    if (depth > MAX_DEPTH) throw new InvalidRecordError('body: nested too deeply');
-    let values = 1;
-    while (this.reader.pos < end && values <= MAX_VALUES) {
-      const [number, wireType] = this.reader.tag();
-      const field = schema.fields.find((candidate) => candidate.number === number);
-      if (!field) this.reader.skip(wireType, number);
-      // Like the decoder, which reads a message for every wire type: otherwise messages could hide from this
-      // count.
-      else if (field.message) values += this.count(field.message, this.readEnd(), depth + 1);
-      else values += this.countScalars(field, wireType);
-    }
-    return values;
-  }
-
-  /** Counts the items of a list, which may be packed; 0 for a single scalar. */
-  private countScalars({ fieldKind, scalar, number }: DescField, wireType: WireType): number {
-    const scalarType = (scalar !== undefined ? WIRE_TYPES[scalar] : undefined) ?? WireType.Varint;
-    const isPacked = wireType === WireType.LengthDelimited && scalarType !== WireType.LengthDelimited;
-    if (fieldKind !== 'list' || !isPacked) {
-      this.reader.skip(scalarType, number);
-      return fieldKind === 'list' ? 1 : 0;
-    }
-    const end = this.readEnd();
-    const packed = this.bytes.subarray(this.reader.pos, end);
-    this.reader.pos = end;
-    return scalarType === WireType.Varint
-      ? countVarints(packed)
-      : packed.length / (scalarType === WireType.Bit64 ? 8 : 4);
-  }
-
-  /** The end of a length-delimited field. */
-  private readEnd(): number {
-    const length = this.reader.uint32();
-    return this.reader.pos + length;
-  }
-}
-
-/** The last byte of a varint is below 128. */
-function countVarints(bytes: Buffer): number {
-  let varints = 0;
-  for (let at = 0; at < bytes.length && varints <= MAX_VALUES; at++) if ((bytes[at] ?? 0) < 128) varints += 1;
-  return varints;
 }

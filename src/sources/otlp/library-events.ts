@@ -1,3 +1,4 @@
+import { finish } from '../../shared/async/slices.js';
 import { parseJson } from '../../shared/json/parse-json.js';
 import {
   InvalidRecordError,
@@ -15,7 +16,14 @@ import {
 import { normalizeRoutePattern } from '../decoding/path-pattern.js';
 import { decodeMethod, methodDecoder, readConsumer } from '../decoding/request-decoders.js';
 import { sanitize, truncate } from '../../records/text.js';
-import { MAX_EVENT_ID, MAX_MESSAGE, MAX_STACKTRACE, MAX_TYPE } from '../../records/limits.js';
+import {
+  MAX_EVENT_ID,
+  MAX_MESSAGE,
+  MAX_RECORD_VALUES,
+  MAX_STACKTRACE,
+  MAX_TYPE,
+  hasMoreValues,
+} from '../../records/limits.js';
 import type { ErrorKind, Message, RecordKey } from '../../write/batches/message.js';
 import { parseList } from '../decoding/lists.js';
 import { createEnvName } from '../intake/create-message.js';
@@ -59,8 +67,10 @@ export function addLibraryEvent(
 ): void {
   const before = message.rejected.count;
   try {
-    const source = decodeObject(parseJson(valueText(record.body)), 'body');
-    EVENTS[record.eventName]?.(message, source, context, key);
+    const json = valueText(record.body);
+    if (hasMoreValues(json, MAX_RECORD_VALUES))
+      throw new InvalidRecordError(`body: must have at most ${MAX_RECORD_VALUES} values`);
+    EVENTS[record.eventName]?.(message, decodeObject(parseJson(json), 'body'), context, key);
   } catch (error) {
     message.rejected.add(`log_records[].${explainFailure(error, 'body')}`);
   }
@@ -74,19 +84,21 @@ function addStartup(message: Message, source: JsonObject, { now }: BodyContext):
   const reader = new LenientReader();
   const framework = reader.read(source.framework, 'framework', textDecoder) ?? '';
   if (framework !== '') message.framework = truncate(framework, MAX_TEXT);
-  const endpoints = parseList(
-    source.paths,
-    'paths',
-    (value, name) => {
-      const { method, path } = decodeObject(value, name);
-      const text = decodeText(path, `${name}.path`);
-      return {
-        ...createEnvName(env, now),
-        method: decodeMethod(method, `${name}.method`),
-        path: normalizeRoutePattern(text),
-      };
-    },
-    message.rejected,
+  const endpoints = finish(
+    parseList(
+      source.paths,
+      'paths',
+      (value, name) => {
+        const { method, path } = decodeObject(value, name);
+        const text = decodeText(path, `${name}.path`);
+        return {
+          ...createEnvName(env, now),
+          method: decodeMethod(method, `${name}.method`),
+          path: normalizeRoutePattern(text),
+        };
+      },
+      message.rejected,
+    ),
   );
   message.names.push(...endpoints);
   const versions = Object.entries(reader.read(source.versions, 'versions', objectDecoder) ?? {})
@@ -140,18 +152,20 @@ function addErrors(
     sentry_event_id: readText(source.sentry_event_id, MAX_EVENT_ID),
   };
   const characters = error.message.length + error.stacktrace.length + ERROR_CHARACTERS;
-  const counts = parseList(
-    source.counts,
-    'counts',
-    (value, name) => {
-      if (characters > expansion.remaining)
-        throw new InvalidRecordError(`${name}: the texts of the error are too long for so many`);
-      expansion.remaining -= characters;
-      const { consumer, count } = decodeObject(value, name);
-      const errors = decodeCount(count, `${name}.count`);
-      return { consumer: readConsumer(consumer, 'counts[].consumer', reader), errors };
-    },
-    message.rejected,
+  const counts = finish(
+    parseList(
+      source.counts,
+      'counts',
+      (value, name) => {
+        if (characters > expansion.remaining)
+          throw new InvalidRecordError(`${name}: the texts of the error are too long for so many`);
+        expansion.remaining -= characters;
+        const { consumer, count } = decodeObject(value, name);
+        const errors = decodeCount(count, `${name}.count`);
+        return { consumer: readConsumer(consumer, 'counts[].consumer', reader), errors };
+      },
+      message.rejected,
+    ),
   );
   message.errors.push(...counts.map((count) => ({ ...error, ...count })));
   message.rejected.addMembers(reader.ignored);

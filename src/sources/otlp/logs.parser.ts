@@ -5,10 +5,10 @@ import { MAX_MESSAGE } from '../../records/limits.js';
 import type { Message } from '../../write/batches/message.js';
 import { Attributes, valueText } from './attributes.js';
 import { isValidId, toHex, toMilliseconds } from './encoding.js';
-import type { ExportLogsServiceRequest } from './generated/opentelemetry/proto/collector/logs/v1/logs_service_pb.js';
 import type { LogRecord } from './generated/opentelemetry/proto/logs/v1/logs_pb.js';
+import type { Parts } from './items.js';
 import { addLibraryEvent, isLibraryEvent } from './library-events.js';
-import { type BodyContext, OriginMessages } from './origin.js';
+import { type BodyContext, readMessages } from './origin.js';
 import type { RecordHashes } from './record-hashes.js';
 
 /** Longest texts of a record in characters; longer ones are truncated. */
@@ -19,26 +19,17 @@ const MAX_LINE = 2 ** 31 - 1;
 const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'];
 
 /** Parses log records that belong to a trace, and the reports of version 1 of the client libraries. */
-export function* parseLogs(
-  { resourceLogs }: ExportLogsServiceRequest,
-  context: BodyContext,
-): Steps<Message[]> {
-  const messages = new OriginMessages(context);
-  for (const { resource, scopeLogs } of resourceLogs) {
-    const message = messages.find(resource);
-    for (const { scope, logRecords } of scopeLogs) {
-      const name = scope?.name ?? '';
-      for (const record of logRecords) {
-        const { hashes } = messages;
-        if (isLibraryEvent(name, record)) {
-          const record_hash = hashes.next(listParts(message, record, name, valueText(record.body)));
-          addLibraryEvent(message, record, { time_ns: findTime(record), record_hash }, context);
-        } else addRecord(message, record, name, hashes, context.now);
-        yield;
-      }
-    }
-  }
-  return messages.list();
+export function parseLogs(parts: Parts<LogRecord>, context: BodyContext): Steps<Message[]> {
+  let scope = '';
+  return readMessages(parts, context, (message, part, hashes) => {
+    if (part.kind === 'scope') scope = part.scope?.name ?? '';
+    if (part.kind !== 'item') return;
+    const record = part.item;
+    if (isLibraryEvent(scope, record)) {
+      const record_hash = hashes.next(listParts(message, record, scope, valueText(record.body)));
+      addLibraryEvent(message, record, { time_ns: findTime(record), record_hash }, context);
+    } else addRecord(message, record, scope, hashes, context.now);
+  });
 }
 
 function findTime({ timeUnixNano, observedTimeUnixNano }: LogRecord): bigint {

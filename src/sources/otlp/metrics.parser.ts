@@ -7,7 +7,6 @@ import { type Retention, checkRetention, getTrafficRetention } from '../../recor
 import type { Message, MetricPoint } from '../../write/batches/message.js';
 import { Attributes, findConsumer, findMethod, findStatusCode, toPath } from './attributes.js';
 import { toMilliseconds } from './encoding.js';
-import type { ExportMetricsServiceRequest } from './generated/opentelemetry/proto/collector/metrics/v1/metrics_service_pb.js';
 import type { InstrumentationScope } from './generated/opentelemetry/proto/common/v1/common_pb.js';
 import {
   AggregationTemporality,
@@ -16,7 +15,8 @@ import {
   type NumberDataPoint,
 } from './generated/opentelemetry/proto/metrics/v1/metrics_pb.js';
 import { type HistogramPoint, findFault, readBins } from './histogram-points.js';
-import { type BodyContext, OriginMessages } from './origin.js';
+import type { Parts } from './items.js';
+import { type BodyContext, readMessages } from './origin.js';
 import type { RecordHashes } from './record-hashes.js';
 
 const MINUTE_MS = 60_000;
@@ -45,28 +45,18 @@ const SECONDS: ReadonlyMap<string, number> = new Map([
  * Parses metrics: histograms of requests become counts, gauges the resources of the process. Other metrics
  * only update the time of the last synchronization.
  */
-export function* parseMetrics(
-  { resourceMetrics }: ExportMetricsServiceRequest,
-  context: BodyContext,
-): Steps<Message[]> {
-  const messages = new OriginMessages(context);
+export function parseMetrics(parts: Parts<Metric>, context: BodyContext): Steps<Message[]> {
+  const { now } = context;
   // Computed once for all points: subtracting the months for each point took half of the time of parsing.
-  const retention = getTrafficRetention(context.now);
-  for (const { resource, scopeMetrics } of resourceMetrics) {
-    const message = messages.find(resource);
-    for (const { scope, schemaUrl, metrics } of scopeMetrics) {
-      const name = scope?.name ?? '';
-      const source = {
-        scope: name,
-        scopeKey: toScopeKey(scope, schemaUrl),
-        hashes: messages.hashes,
-        now: context.now,
-        retention,
-      };
-      for (const metric of metrics) yield* addMetric(message, metric, source);
-    }
-  }
-  return messages.list();
+  const retention = getTrafficRetention(now);
+  let [scope, scopeKey] = ['', ''];
+  return readMessages(parts, context, (message, part, hashes) => {
+    if (part.kind === 'scope') {
+      scope = part.scope?.name ?? '';
+      scopeKey = toScopeKey(part.scope, part.schemaUrl);
+    } else if (part.kind === 'item')
+      addMetric(message, part.item, { scope, scopeKey, hashes, now, retention });
+  });
 }
 
 /** The source of metrics, and their time. */
@@ -79,8 +69,7 @@ interface Source {
   retention: Retention;
 }
 
-function* addMetric(message: Message, metric: Metric, source: Source): Steps<void> {
-  yield;
+function addMetric(message: Message, metric: Metric, source: Source): void {
   const measure = MEASURES.get(metric.name);
   const { data } = metric;
   if (data.case === 'gauge') addGauge(message, metric.name, data.value.dataPoints);
@@ -98,10 +87,8 @@ function* addMetric(message: Message, metric: Metric, source: Source): Steps<voi
     return;
   }
   const isCumulative = data.value.aggregationTemporality === AggregationTemporality.CUMULATIVE;
-  for (const point of dataPoints) {
+  for (const point of dataPoints)
     addPoint(message, source, { point, measure, unit, isCumulative, name: metric.name });
-    yield;
-  }
 }
 
 interface Measured {

@@ -4,9 +4,11 @@ import { envDecoder } from '../decoding/request-decoders.js';
 import { parseUuid } from '../../platform/input/uuid.js';
 import type { Message } from '../../write/batches/message.js';
 import { createEnvName, createMessage } from '../intake/create-message.js';
+import type { Steps } from '../../shared/async/slices.js';
 import { Attributes } from './attributes.js';
 import { RecordHashes } from './record-hashes.js';
 import type { Resource } from './generated/opentelemetry/proto/resource/v1/resource_pb.js';
+import type { Part, Parts } from './items.js';
 
 const DEFAULT_ENV = 'default';
 const MAX_ENV = 32;
@@ -34,7 +36,7 @@ export interface BodyContext {
 }
 
 /** The messages of a body: one for each environment and instance. */
-export class OriginMessages {
+class OriginMessages {
   readonly hashes = new RecordHashes();
   private readonly messages = new Map<string, Message>();
 
@@ -70,6 +72,29 @@ export class OriginMessages {
   list(): Message[] {
     return [...this.messages.values()];
   }
+}
+
+/**
+ * The messages of a body.
+ *
+ * @param visit called with each resource, scope and item, and the message of its resource
+ */
+export function* readMessages<Item>(
+  parts: Parts<Item>,
+  context: BodyContext,
+  visit: (message: Message, part: Exclude<Part<Item>, { kind: 'fault' }>, hashes: RecordHashes) => void,
+): Steps<Message[]> {
+  const messages = new OriginMessages(context);
+  let message: Message | undefined;
+  for (const part of parts) {
+    if (part?.kind === 'resource') message = messages.find(part.resource);
+    if (part && message) {
+      if (part.kind === 'fault') message.rejected.add(part.fault);
+      else visit(message, part, messages.hashes);
+    }
+    yield;
+  }
+  return messages.list();
 }
 
 /** The name of an environment; invalid characters become hyphens. Undefined if it is empty. */

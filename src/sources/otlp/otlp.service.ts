@@ -13,16 +13,12 @@ import { MessageIntake } from '../intake/message-intake.js';
 import type { Message } from '../../write/batches/message.js';
 import { TokenAuthentication } from '../intake/token-authentication.js';
 import { UnpackLimit } from '../intake/unpack-limit.js';
-import { type Encoding, MEDIA_TYPES, decode, findEncoding } from './encoding.js';
-import { ExportLogsServiceRequestSchema } from './generated/opentelemetry/proto/collector/logs/v1/logs_service_pb.js';
-import { ExportMetricsServiceRequestSchema } from './generated/opentelemetry/proto/collector/metrics/v1/metrics_service_pb.js';
-import { ExportTraceServiceRequestSchema } from './generated/opentelemetry/proto/collector/trace/v1/trace_service_pb.js';
+import { type Encoding, MEDIA_TYPES, findEncoding } from './encoding.js';
+import { type Signal, readItems } from './items.js';
 import { parseLogs } from './logs.parser.js';
 import { parseMetrics } from './metrics.parser.js';
 import { type BodyContext, toEnv } from './origin.js';
 import { parseTraces } from './traces.parser.js';
-
-export type Signal = 'traces' | 'metrics' | 'logs';
 
 /** The result for a body whose valid parts are stored. */
 export interface Outcome {
@@ -38,12 +34,9 @@ const gunzipAsync = promisify<Buffer, { maxOutputLength: number }, Buffer>(gunzi
 const PARSERS: Readonly<
   Record<Signal, (bytes: Buffer, encoding: Encoding, context: BodyContext) => Steps<Message[]>>
 > = {
-  traces: (bytes, encoding, context) =>
-    parseTraces(decode(ExportTraceServiceRequestSchema, bytes, encoding), context),
-  metrics: (bytes, encoding, context) =>
-    parseMetrics(decode(ExportMetricsServiceRequestSchema, bytes, encoding), context),
-  logs: (bytes, encoding, context) =>
-    parseLogs(decode(ExportLogsServiceRequestSchema, bytes, encoding), context),
+  traces: (bytes, encoding, context) => parseTraces(readItems('traces', bytes, encoding), context),
+  metrics: (bytes, encoding, context) => parseMetrics(readItems('metrics', bytes, encoding), context),
+  logs: (bytes, encoding, context) => parseLogs(readItems('logs', bytes, encoding), context),
 };
 
 /** Receives exports of OpenTelemetry SDKs. Resolves once everything is stored, or throws an ApiError. */
@@ -78,7 +71,7 @@ export class OtlpService {
         unpackLimit: this.unpackLimit,
         unpack: usesGzip(request) ? (body) => decompress(body, this.unpackLimit) : undefined,
         parse: async (bytes, work, reserve) => {
-          // Decoded messages need about twice the bytes; `decode` limits bodies that would need far more.
+          // What is decoded at once is small; the records need about as many bytes as the body.
           reserve(2 * bytes.length);
           const digest = `${signal}\n${hash('sha256', bytes)}`;
           const context = {

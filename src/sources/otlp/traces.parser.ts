@@ -50,14 +50,14 @@ import {
 } from './attributes.js';
 import { isValidId, toHex, toMilliseconds } from './encoding.js';
 import { findFramework } from './framework.js';
-import type { ExportTraceServiceRequest } from './generated/opentelemetry/proto/collector/trace/v1/trace_service_pb.js';
 import {
   type Span,
   type Span_Event,
   Span_SpanKind,
   Status_StatusCode,
 } from './generated/opentelemetry/proto/trace/v1/trace_pb.js';
-import { type BodyContext, OriginMessages } from './origin.js';
+import type { Parts } from './items.js';
+import { type BodyContext, readMessages } from './origin.js';
 import { findWeight } from './sampling.js';
 
 type Expansion = BodyContext['expansion'];
@@ -81,28 +81,15 @@ const TORNADO_ROUTES_SINCE = 63;
 const ASGI_MESSAGE = / http (?:send|receive)$/;
 
 /** Parses spans. Those of kind SERVER with an HTTP method are requests as well. */
-export function* parseTraces(
-  { resourceSpans }: ExportTraceServiceRequest,
-  context: BodyContext,
-): Steps<Message[]> {
-  const messages = new OriginMessages(context);
-  for (const { resource, scopeSpans } of resourceSpans) {
-    const message = messages.find(resource);
-    message.framework ??= findFramework(
-      resource,
-      scopeSpans.map(({ scope }) => scope?.name ?? ''),
-    );
-    for (const { scope, spans } of scopeSpans) {
-      const [name, version] = [scope?.name ?? '', scope?.version ?? ''].map((text) =>
-        truncate(sanitize(text), MAX_SCOPE),
-      );
-      for (const span of spans) {
-        addSpan(message, span, name ?? '', version ?? '', context);
-        yield;
-      }
-    }
-  }
-  return messages.list();
+export function parseTraces(parts: Parts<Span>, context: BodyContext): Steps<Message[]> {
+  let [name, version] = ['', ''];
+  const shorten = (text = '') => truncate(sanitize(text), MAX_SCOPE);
+  return readMessages(parts, context, (message, part) => {
+    if (part.kind === 'resource') message.framework ??= findFramework(part.resource, part.scopes);
+    else if (part.kind === 'scope')
+      [name, version] = [shorten(part.scope?.name), shorten(part.scope?.version)];
+    else addSpan(message, part.item, name, version, context);
+  });
 }
 
 function addSpan(

@@ -37,6 +37,8 @@ const RETRY_AFTER_SECONDS = 1;
  * access log.
  */
 const MAX_LINES = 2_000_000;
+/** If as many lines at the beginning of a body are rejected, it has another format: the rest is not read. */
+const MAX_REJECTED = 100_000;
 /** Memory reserved for the rows of a body: one batch is committed, one is encoded and one is read. */
 const RESERVED_BYTES = 15 * 1024 * 1024;
 const REASONS_SHOWN = 10;
@@ -143,6 +145,8 @@ export class RequestsService {
       for (let next = await nextChunk(); next.done !== true; next = await nextChunk()) {
         await this.intake.asUnavailable(importer.add(splitter.push(next.value)));
         if (splitter.isExceeded) throw payloadTooLarge(`has more than ${MAX_LINES} lines`);
+        const { read, rejected } = importer.summary;
+        if (rejected === read && read >= MAX_REJECTED) throw noValidLine(importer);
       }
       await this.intake.asUnavailable(importer.add(splitter.end()));
     } finally {
@@ -153,9 +157,7 @@ export class RequestsService {
     const groups = importer.rejectedLines.list().slice(0, REASONS_SHOWN);
     const reasons = groups.map(({ reason, count, first }) => ({ reason, count, lines: first }));
     const { read, rejected } = importer.summary;
-    const [first] = reasons;
-    if (first && rejected === read)
-      throw new ApiError(422, `${first.reason} (line ${first.lines[0]} of ${read}; all are rejected)`);
+    if (read > 0 && rejected === read) throw noValidLine(importer);
     return { ...importer.summary, reasons };
   }
 
@@ -178,6 +180,11 @@ export class RequestsService {
       yield bytes;
     }
   }
+}
+
+function noValidLine({ rejectedLines, summary }: Importer): ApiError {
+  const [first] = rejectedLines.list();
+  return new ApiError(422, `${first?.reason} (line ${first?.first[0]} of ${summary.read}; all are rejected)`);
 }
 
 /** @throws ApiError 400 for bytes that are not gzip, or that break off */

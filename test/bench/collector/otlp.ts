@@ -4,12 +4,11 @@
  * merges included.
  */
 import { randomBytes } from 'node:crypto';
-import { decode } from '../../../src/sources/otlp/encoding.js';
-import { ExportTraceServiceRequestSchema } from '../../../src/sources/otlp/generated/opentelemetry/proto/collector/trace/v1/trace_service_pb.js';
+import { readItems } from '../../../src/sources/otlp/items.js';
 import { Span_SpanKind } from '../../../src/sources/otlp/generated/opentelemetry/proto/trace/v1/trace_pb.js';
 import { parseTraces } from '../../../src/sources/otlp/traces.parser.js';
 import { weighSpan } from '../../../src/records/span-record.js';
-import { finish } from '../../setup/finish.js';
+import { finish } from '../../../src/shared/async/slices.js';
 import { encodePieces, toCountRow, toLogRow, weighRequest } from '../../../src/write/row-encoder.js';
 import { attributes, serverSpan, traces } from '../../collector/setup/otlp.js';
 import type { OtlpRate } from '../sections/collector.js';
@@ -59,9 +58,9 @@ function parsedRate(count: number): Promise<number> {
   const ids = { app_env_id: 1, endpoint_id: 1, consumer_id: 1 };
   return ratePerCore(process.pid, count * SPANS_PER_BODY, () => {
     for (let at = 0; at < count; at++) {
-      const request = decode(ExportTraceServiceRequestSchema, bodies[at % bodies.length]!, 'protobuf');
+      const items = readItems('traces', bodies[at % bodies.length]!, 'protobuf');
       for (const message of finish(
-        parseTraces(request, {
+        parseTraces(items, {
           digest: String(at),
           env: 'prod',
           now: Date.now(),

@@ -473,3 +473,32 @@ describe('access logs of common servers', () => {
     20_000,
   );
 });
+
+describe('the headers of a request in an access log', () => {
+  it.each([
+    [
+      'combined',
+      (agent: string) => `203.0.113.9 - - [14/May/2025:10:00:00 +0000] "GET / HTTP/1.1" 200 1 "-" "${agent}"`,
+    ],
+    [
+      'json',
+      (agent: string) =>
+        JSON.stringify({
+          timestamp: '2025-05-14T10:00:00Z',
+          method: 'GET',
+          url: '/',
+          status_code: 200,
+          user_agent: agent,
+        }),
+    ],
+  ])('are cut as those of every sender: %s', (format, write) => {
+    const { records } = readLines([write('x'.repeat(70_000))], format);
+    const { request_headers } = JSON.parse(records[0]!.captured_json) as { request_headers: string[][] };
+    expect(request_headers).toEqual([['user-agent', 'x'.repeat(65_536)]]);
+  });
+});
+
+it('a line of JSON has 50,000 values at most', () => {
+  const line = JSON.stringify({ x: Array.from({ length: 50_001 }, () => 1) });
+  expect(readLines([line], 'json').rejected).toEqual({ 1: 'line: must have at most 50000 values' });
+});

@@ -21,6 +21,7 @@ import {
   statusCodeDecoder,
   urlDecoder,
 } from '../../decoding/request-decoders.js';
+import { MAX_VALUE, limitHeaders } from '../../../records/limits.js';
 import { MAX_URL, isLongerThan, normalizeMethod, sanitize } from '../../../records/text.js';
 
 /** A host, with or without a port. `_` is nginx's name for a server without a name. */
@@ -152,7 +153,7 @@ export function toRequest(
 }
 
 function toRecord(
-  values: LogValues,
+  { request_headers = [], response_headers = [], ...others }: LogValues,
   {
     timestamp,
     method,
@@ -162,6 +163,11 @@ function toRecord(
   { shiftMs = 0, consumerFrom, trustForwarded = false }: ParseOptions,
 ): LineResult {
   const reader = new LenientReader();
+  const values: LogValues = {
+    ...others,
+    request_headers: limitHeaders(request_headers, 'request_headers', reader.ignored),
+    response_headers: limitHeaders(response_headers, 'response_headers', reader.ignored),
+  };
   const route = textDecoder.decode(values.route);
   const path = route === undefined ? inferPathPattern(url) : normalizeRoutePattern(route);
   const client_ip = findClient(values, trustForwarded);
@@ -325,7 +331,8 @@ function findClient(values: LogValues, trustForwarded: boolean): string | null {
   return hops.find(isPublic) ?? client ?? hops[0] ?? null;
 }
 
-function parseClients(text: string): string[] {
+function parseClients(given: string): string[] {
+  const text = given.slice(0, MAX_VALUE);
   const whole = parseAddress(text);
   return whole === null ? parseHops(text, readHop) : [whole];
 }

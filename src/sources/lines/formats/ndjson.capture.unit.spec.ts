@@ -31,6 +31,45 @@ describe('what was captured', () => {
     expect(logs).toEqual([{ timestamp: expected, message: 'a', level: 'warn', ...absent }]);
   });
 
+  it('has texts and attributes within the limits of every sender', () => {
+    const text = 'x'.repeat(100_000);
+    const attributes = Object.fromEntries([
+      ['text', text],
+      ['list', Array.from({ length: 20_000 }, () => 'y')],
+      ['digits', [1.5, 'z']],
+      [`long${text}`, 1],
+      ...Array.from({ length: 1_100 }, (_, n) => [`n${n}`, n]),
+    ]) as Record<string, unknown>;
+    const source = {
+      exception: { type: text, message: text, stacktrace: text, tracker_event_id: text },
+      logs: [{ timestamp: LEAST.timestamp, message: `😀${text}`, level: text, logger: text, file: text }],
+      spans: [span({ name: text, span_id: text, parent_span_id: text, attributes })],
+    };
+    const { exception, logs, spans } = parseCapture(source);
+    const cut = (length: number) => text.slice(0, length);
+    expect(exception).toMatchObject({ type: cut(256), message: cut(2_048), stacktrace: cut(65_536) });
+    expect(exception.tracker_event_id).toBe(cut(64));
+    const [log] = logs;
+    expect(log).toMatchObject({
+      message: `😀${cut(2_047)}`,
+      level: cut(256),
+      logger: cut(256),
+      file: cut(256),
+    });
+    expect(spans[0]).toMatchObject({ name: cut(1_024), span_id: cut(64), parent_span_id: cut(64) });
+    expect(Object.keys(spans[0].attributes)).toHaveLength(1_024);
+    expect(spans[0].attributes).toMatchObject({
+      text: cut(65_536),
+      list: '<value too large>',
+      digits: [1.5, 'z'],
+      [`long${cut(1_020)}`]: 1,
+    });
+    const result = parseNdjsonLine(JSON.stringify({ ...LEAST, ...source }));
+    expect('ignored' in result && result.ignored.filter((name) => name === 'spans.attributes')).toHaveLength(
+      80,
+    );
+  });
+
   it('has the IDs of a span in lower case, and no parent for a root', () => {
     const { spans } = parseCapture({
       spans: [

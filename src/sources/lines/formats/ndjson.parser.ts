@@ -13,6 +13,7 @@ import {
 } from '../../../records/decoding/decoders.js';
 import { findJsonFormat } from './log-formats.js';
 import { readCapture } from '../../../records/decoding/ndjson.capture.js';
+import { TOO_MANY_VALUES } from './object-lines.js';
 import { type LineResult, type ParseOptions, toFullUrl } from './parsed-request.js';
 import { MAX_PATH, inferPathPattern } from '../../decoding/path-pattern.js';
 import {
@@ -25,6 +26,7 @@ import {
   urlDecoder,
   uuidDecoder,
 } from '../../decoding/request-decoders.js';
+import { MAX_RECORD_VALUES, hasMoreValues } from '../../../records/limits.js';
 import { truncate } from '../../../records/text.js';
 import { timestampDecoder } from '../../../records/decoding/timestamps.js';
 
@@ -66,6 +68,7 @@ export function parseNdjsonLine(line: string, options: ParseOptions = {}): LineR
   // Before parsing, because a syntax error with its stack trace is slow.
   const beginning = line.trimStart().charAt(0);
   if (beginning !== '{') return beginning === '[' ? IN_ARRAY : NOT_AN_OBJECT;
+  if (hasMoreValues(line, MAX_RECORD_VALUES)) return { reason: TOO_MANY_VALUES };
   try {
     return readRequest(parseExact(line) as JsonObject, options);
   } catch (error) {

@@ -75,7 +75,8 @@ describe('parseNdjsonLine', () => {
     ['12345678901234567890', 'line: must be a JSON object'],
     ['"a"', 'line: must be a JSON object'],
     ['[{}]', 'line: belongs to a JSON array; NDJSON has one object in each line, as jq -c ".[]" writes it'],
-    [`{"attributes":${'['.repeat(100_000)}`, 'line: nested too deeply'],
+    [`{"attributes":${'['.repeat(40_000)}`, 'line: nested too deeply'],
+    [`{"attributes":${'['.repeat(50_001)}`, 'line: must have at most 50000 values'],
   ])('rejects the line %.30p', (line, reason) => {
     expect(parseNdjsonLine(line)).toEqual({ reason });
   });

@@ -1,6 +1,7 @@
 import { parseJson } from '../../../shared/json/parse-json.js';
 import { unescapeText } from './access-log.js';
-import { type JsonObject, objectDecoder } from '../../../records/decoding/decoders.js';
+import { InvalidRecordError, type JsonObject, objectDecoder } from '../../../records/decoding/decoders.js';
+import { MAX_RECORD_VALUES, hasMoreValues } from '../../../records/limits.js';
 import { findClosingQuote } from '../../../records/text.js';
 
 /** Runs of bytes in nginx's default escapes, which JSON does not allow. */
@@ -18,6 +19,8 @@ const MAX_PAIRS = 256;
 /** Fewer may occur in any text. */
 const MIN_PAIRS = 3;
 
+export const TOO_MANY_VALUES = `line: must have at most ${MAX_RECORD_VALUES} values`;
+
 /** Whether a text begins like an object of JSON. */
 export function isJsonObject(text: string): boolean {
   return text.startsWith('{') || text.trimStart().startsWith('{');
@@ -28,11 +31,13 @@ export function isJsonObject(text: string): boolean {
  * nginx's `log_format` produces are accepted: bytes escaped without `escape=json`, and variables without
  * quotes whose value is empty or has several parts.
  *
- * @throws SyntaxError if it is not JSON; RangeError if it is nested too deeply
+ * @throws SyntaxError if it is not JSON; RangeError if it is nested too deeply; InvalidRecordError if it has
+ *   too many values
  */
 export function parseObject(text: string): JsonObject | undefined {
   // Before parsing, because a syntax error with its stack trace is slow.
   if (!isJsonObject(text)) return undefined;
+  if (hasMoreValues(text, MAX_RECORD_VALUES)) throw new InvalidRecordError(TOO_MANY_VALUES);
   try {
     return objectDecoder.decode(parseJson(text));
   } catch (error) {
