@@ -8,7 +8,7 @@ import { parseUuid } from '../platform/input/uuid.js';
 import type { AnalyticsReader } from './analytics-reader.js';
 import { chooseApp } from './scope.js';
 import { ToolError } from './tool.error.js';
-import { type Cell, RESERVE, buildResult, cutCell, findLast } from './tool-result.js';
+import { type Cell, RESERVE, buildResult, cutCell, estimateResult, findLast } from './tool-result.js';
 import { cutToTokens, estimateTokens } from './tokens.js';
 import { type GetRequestArguments, PARTS, type Part } from './tools.js';
 import { quoteName, showInvisible, toCell } from './untrusted-text.js';
@@ -60,10 +60,7 @@ export async function getRequest(
     render(uuid, app.id, clock.timezone, fields, pieces, notRead, tokens);
   // Both forms of the result contain each text, and JSON escapes some characters. So the number of tokens for
   // the parts is found by search.
-  const tokens = findLast(
-    max_tokens,
-    (count) => estimateTokens(JSON.stringify(renderWith(count))) <= max_tokens * RESERVE,
-  );
+  const tokens = findLast(max_tokens, (count) => estimateResult(renderWith(count)) <= max_tokens * RESERVE);
   return renderWith(tokens);
 }
 

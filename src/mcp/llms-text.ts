@@ -12,7 +12,7 @@ message is one request. \`request-analytics mcp\` offers the same tools over sta
 - \`search_requests\`: single requests by filters.
 - \`get_request\`: one request with headers, bodies, exception, logs and spans.
 
-Each result states the window and timezone that it is about and what was left out, and keeps within \`max_tokens\` (default 2,000).
+Their times are ISO 8601, so long ago (\`90m\`, \`24h\`, \`7d\`), or the start of a day: \`today\`, \`yesterday\`, \`monday\`. Each result states the window and timezone that it is about and what was left out, and keeps within \`max_tokens\` (default 2,000).
 `;
 
 const OPENAPI = '\n- [OpenAPI document](openapi.json): every operation, parameter and field';

@@ -38,9 +38,14 @@ const SCOPE_TOKENS = 12;
 /** The estimate counts runs of characters; tokens across runs add a little. */
 export const RESERVE = 0.97;
 
+/** Of the larger form: a client shows its model the text or the structured content. */
+export function estimateResult({ content, structuredContent }: CallToolResult): number {
+  return Math.max(...[content, structuredContent].map((form) => estimateTokens(JSON.stringify(form))));
+}
+
 /**
  * The table as structured content and as text, with as many of its rows as fit into `maxTokens`, counted over
- * the whole result.
+ * the larger form of the result.
  *
  * @param more describes how to read the rows after the first `shown`; undefined: the table has all rows
  */
@@ -55,7 +60,7 @@ export function fitTable(
   for (const cellTokens of CELL_TOKENS) {
     const rows = candidates.map((row) => cutRow(row, table.exactColumns ?? 0, cellTokens));
     const render = (shown: number) => renderTable(table, rows.slice(0, shown), more(shown));
-    const fits = (shown: number) => estimateTokens(JSON.stringify(render(shown))) <= budget;
+    const fits = (shown: number) => estimateResult(render(shown)) <= budget;
     const shown = findLast(rows.length, fits);
     if (shown >= Math.min(ENOUGH_ROWS, rows.length) || cellTokens === CELL_TOKENS.at(-1))
       return render(table.keepsTogether ? keepTogether(table.rows, shown) : shown);

@@ -66,7 +66,7 @@ const common = {
 const windowed = {
   ...common,
   env: text().optional(),
-  since: text().optional().describe('ISO 8601, or so long ago: 90m, 24h, 7d. Default 24h'),
+  since: text().optional().describe('ISO 8601, or 90m, 24h, 7d ago, today, yesterday, monday. Default 24h'),
   until: text().optional().describe('Exclusive. Default now'),
   timezone: text().optional().describe('IANA name. Default UTC'),
   consumer: text().optional().describe('Identifier, name or ID'),

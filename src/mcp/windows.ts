@@ -2,6 +2,7 @@ import { Temporal } from 'temporal-polyfill';
 import { planPeriods } from '../api/app-metrics/metric-periods.js';
 import type { Interval } from '../queries/calendar/periods.js';
 import { minutesRetainedFrom } from '../config/retention.js';
+import { SPOKEN_TIMES, parseSpokenTime } from '../shared/time/spoken-time.js';
 import { parseTimestamp, resolveTimestamp } from '../shared/time/timestamp.js';
 import type { Window } from '../shared/time/window.js';
 import { ConstraintViolation } from '../platform/input/issues.js';
@@ -10,8 +11,6 @@ import { findNearest } from './nearest.js';
 import { ToolError } from './tool.error.js';
 import { quoteName } from './untrusted-text.js';
 
-const UNITS = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;
-const AGO = /^(\d{1,6})([mhdw])$/;
 const MINUTE_MS = 60_000;
 const QUARTER_MS = 15 * MINUTE_MS;
 
@@ -35,16 +34,16 @@ export function createClock(timezone = 'UTC'): Clock {
 }
 
 /**
- * A time of an argument in milliseconds since the epoch: ISO 8601, in the clock's timezone if it has no
- * offset, or a duration before now (`90m`, `24h`, `7d`, `2w`).
+ * A time of an argument in milliseconds since the epoch: ISO 8601, in the clock's timezone without an offset,
+ * or as people say it.
  */
 export function readTime(name: string, text: string, { now, timezone }: Clock): number {
-  const ago = AGO.exec(text);
-  if (ago) return now - Number(ago[1]) * UNITS[ago[2] as keyof typeof UNITS];
+  const spoken = parseSpokenTime(text, now, timezone);
+  if (spoken !== undefined) return spoken;
   const timestamp = parseTimestamp(text);
   if (timestamp.kind !== 'invalid') return resolveTimestamp(timestamp, timezone);
   throw new ToolError(
-    `${name} is ${quoteName(text)}. It must be an ISO 8601 time (2026-11-20T14:00, 2026-11-20T14:00:00Z) or so long before now: 90m, 24h, 7d, 2w.`,
+    `${name} is ${quoteName(text)}. It must be an ISO 8601 time (2026-11-20T14:00, 2026-11-20T14:00:00Z), ${SPOKEN_TIMES}.`,
   );
 }
 

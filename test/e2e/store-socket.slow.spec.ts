@@ -126,7 +126,8 @@ describeEmbedded('commands while a server has the data directory open', () => {
     expect(await run('export', '--app', appId, '--output', exported)).toMatchObject({ rows: 498 });
     rmSync(exported);
     expect(await run('write-token', 'create', '--app', appId)).toHaveProperty('token');
-    expect(await run('status')).toHaveProperty('tables');
+    expect(await run('status')).not.toHaveProperty('tables');
+    expect(await run('status', '--tables')).toHaveProperty('tables');
     expect(await run('verify')).toMatchObject({ status: 'ok' });
     expect(await run('migrate')).toMatchObject({ applied: [] });
     rmSync(file);

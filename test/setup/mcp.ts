@@ -15,7 +15,7 @@ export interface ToolResponse {
     next?: Record<string, unknown>;
   } & Record<string, unknown>;
   isError: boolean;
-  /** Of the whole result as JSON, by the tokenizer that finds more. */
+  /** Of the larger of its two forms as JSON, by the tokenizer that finds more. */
   tokens: number;
 }
 
@@ -44,7 +44,7 @@ export async function callTool(client: Client, name: string, args: object = {}):
     text: content!.text,
     structured: result.structuredContent as ToolResponse['structured'],
     isError: result.isError === true,
-    tokens: countTokens({ content: result.content, structuredContent: result.structuredContent }),
+    tokens: Math.max(countTokens(result.content), countTokens(result.structuredContent ?? null)),
   };
 }
 

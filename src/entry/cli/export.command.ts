@@ -29,8 +29,12 @@ export function exportCommand(program: Command): void {
     .description('write the request logs of an app to a file, oldest first')
     .requiredOption('--app <id>', 'app ID', id)
     .addOption(new Option('--format <format>', 'format of the file').choices(FILE_FORMATS).default('ndjson'))
-    .option('--since <iso>', 'start of the window; all that is kept when not given', time)
-    .option('--until <iso>', 'end of the window, exclusive; now when not given', time)
+    .option(
+      '--since <time>',
+      'start of the window, ISO 8601, 24h, today, monday; all that is kept when not given',
+      time,
+    )
+    .option('--until <time>', 'end of the window, exclusive; now when not given', time)
     .option(FILTER, 'only requests for which it holds; can be repeated', append)
     .option(FIELDS, 'fields of a row, separated by commas')
     .option('--output <file>', 'where to write; standard output when not given')

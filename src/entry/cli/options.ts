@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from 'commander';
 import { identifierDecoder } from '../../sources/decoding/request-decoders.js';
+import { SPOKEN_TIMES, parseSpokenTime } from '../../shared/time/spoken-time.js';
 import { parseTimestamp, resolveTimestamp } from '../../shared/time/timestamp.js';
 
 /** The limit of IDs (docs/contract.md#ids); larger numbers would not fit into the columns of the store. */
@@ -39,10 +40,13 @@ export function examples(...commands: readonly string[]): string {
   return `\nExamples:\n${commands.map((command) => `  request-analytics ${command}`).join('\n')}`;
 }
 
-/** An ISO 8601 time, UTC without an offset, in milliseconds since the epoch. */
+/** An ISO 8601 time, UTC without an offset, or one as people say it, in milliseconds since the epoch. */
 export function time(value: string): number {
+  const spoken = parseSpokenTime(value, Date.now());
+  if (spoken !== undefined) return spoken;
   const timestamp = parseTimestamp(value);
-  if (timestamp.kind === 'invalid') throw new InvalidArgumentError('It must be an ISO 8601 date or time.');
+  if (timestamp.kind === 'invalid')
+    throw new InvalidArgumentError(`It must be an ISO 8601 date or time, ${SPOKEN_TIMES}.`);
   return resolveTimestamp(timestamp);
 }
 

@@ -8,11 +8,13 @@ import { withStore } from './with-store.js';
 export function statusCommand(program: Command): void {
   program
     .command('status')
-    .description('show what is stored and since when, when data arrived last, and the size of each table')
-    .addHelpText('after', examples('status', 'status --json | jq .tables'))
-    .action(() =>
+    .description('show what is stored and since when, and when data arrived last')
+    .option('--tables', 'also rows, bytes and parts of each table')
+    .addHelpText('after', examples('status', 'status --tables --json | jq .tables'))
+    .action(({ tables: hasTables = false }: { tables?: boolean }) =>
       runAudited('status', {}, async () => {
-        printSections(await withStore(readStatus));
+        const { tables, ...stored } = await withStore(readStatus);
+        printSections(hasTables ? { ...stored, tables } : stored);
       }),
     );
 }

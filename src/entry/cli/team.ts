@@ -21,9 +21,13 @@ export function teamCommand(program: Command): void {
 function addCreate(team: Command): void {
   team
     .command('create')
-    .description('create a team; only teams on the premium plan may use the API')
+    .description('create a team')
     .requiredOption('--name <name>', 'team name')
-    .addOption(new Option('--plan <plan>', 'plan').choices(['free', 'premium']).default('premium'))
+    .addOption(
+      new Option('--plan <plan>', 'free refuses the API to its keys; for compatibility')
+        .choices(['free', 'premium'])
+        .default('premium'),
+    )
     .addHelpText('after', examples('team create --name Acme', 'team create --name Trial --plan free'))
     .action(({ name, plan }: { name: string; plan: Plan }) =>
       runAudited('team.create', { plan }, async () => {

@@ -14,7 +14,7 @@ export function explainKey(failure: ApiFailure, hasWorked: boolean): string {
   if (failure.isOfScopes)
     return `The key is right, but it is limited to less than this page needs. ${failure.message}.`;
   if (status === 403)
-    return 'The key is right, but its team is on the free plan. The API, and so this page, needs the Premium plan.';
+    return 'The key is right, but the operator of this service has put its team on the free plan, which may not use the API. “team set-plan --plan premium” changes that.';
   if (status === 429)
     return isLimitOfKey
       ? 'The key is right, but it has used up its requests of this minute.'

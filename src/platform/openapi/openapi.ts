@@ -18,7 +18,7 @@ Read the request logs and the aggregated traffic of the apps your team monitors.
 
 ### Good to know
 
-- Every operation needs the \`Api-Key\` header. A key belongs to one team on the Premium plan.
+- Every operation needs the \`Api-Key\` header. A key belongs to one team.
 - A key may make 100 requests a minute, unless the operator has set another number; the \`X-RateLimit-*\` headers have the current state.
 - Errors are \`{"detail": …}\`; with \`Accept: application/problem+json\` they are problem details (RFC 9457).
 - Pages: follow the \`Link\` header with \`rel="next"\`, or send \`next_token\` of a response with the same filters to get the next page, until \`has_more\` is false.
