@@ -33,7 +33,6 @@ export function checkTargets(results: Results): Target[] {
     atMost('p50 of a page of 100 over HTTP / floor', 1.25, toFloor(by('page-100'))),
     atMost('p50 of a page of 1,000 over HTTP / floor', 1.15, toFloor(by('page-1000'))),
     atLeast('queries/s at 8 at once / floor at 8 (page of 100)', 0.9, eightAtOnce(results)),
-    atLeast('Get Team, requests/s / plain node:http', 0.5, teamRatio(results)),
     ...PAGES_GROWTH.map((id) => atMost(`growth: ${by(id)?.title ?? id}`, 1.5, growth(by(id)))),
     atMost('growth: details', 1.5, growth(by('details'))),
     atMost(
@@ -105,10 +104,6 @@ function eightAtOnce({ atOnce }: Results): number | undefined {
   return ratio(eight?.httpPerSecond, eight?.floorPerSecond);
 }
 
-function teamRatio({ team }: Results): number | undefined {
-  return ratio(team?.teamPerSecond, team?.barePerSecond['node:http']);
-}
-
 function afterLoad({ dashboard }: Results): number | undefined {
   return dashboard && dashboard.first.chart - dashboard.first.loaded;
 }
@@ -159,7 +154,6 @@ export function bytesRatio({ tables, peerBytes }: Results): number | undefined {
 function importTargets({ imports }: Results): Target[] {
   const [quarter, whole] = imports;
   return [
-    atLeast('import, lines/s', 25_000, whole?.linesPerSecond),
     atMost('import, peak memory in MB', 600, whole?.peakMb),
     atMost(
       'import, peak memory / that of a quarter of the file',
