@@ -88,7 +88,7 @@ describe('parseTimestamp', () => {
     ['2025-05-14T10:11:12Z ', extra],
     ['2025-05-14T10:11:12[Europe/Berlin]', extra],
   ])('rejects %j: %s', (text, why) => {
-    expect(parseTimestamp(text)).toEqual({ kind: 'invalid', why });
+    expect(parseTimestamp(text)).toEqual({ kind: 'invalid', reason: why });
   });
 
   it('reads back every moment that it can be shown, to the millisecond', () => {
