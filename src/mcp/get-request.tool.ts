@@ -20,7 +20,7 @@ const LEAST_FIELD_TOKENS = 5;
 const EXACT_FIELDS = new Set(['timestamp', 'method', 'client_ip', 'trace_id']);
 
 /** A part of a request as text, from `offset` on. */
-interface Piece {
+interface RequestPart {
   part: Part;
   text: string;
   offset: number;
@@ -69,7 +69,7 @@ function render(
   appId: number,
   timezone: string,
   fields: Readonly<Record<string, Cell>>,
-  pieces: readonly Piece[],
+  pieces: readonly RequestPart[],
   notRead: readonly string[],
   tokens: number,
 ): CallToolResult {
@@ -103,7 +103,7 @@ function render(
 }
 
 /** Each part gets an equal share of the tokens; tokens that short parts do not need go to the longer ones. */
-function cutPieces(pieces: readonly Piece[], tokens: number): Map<Part, string> {
+function cutPieces(pieces: readonly RequestPart[], tokens: number): Map<Part, string> {
   let [remaining, count] = [tokens, pieces.length];
   const byLength = [...pieces].sort((a, b) => a.text.length - b.text.length);
   const shown = new Map<Part, string>();
@@ -146,7 +146,7 @@ function cutFields(fields: Readonly<Record<string, Cell>>, tokens: number): Reco
 }
 
 /** The parts of the request, in the order of reading. */
-function readParts(details: RequestDetails): Omit<Piece, 'offset'>[] {
+function readParts(details: RequestDetails): Omit<RequestPart, 'offset'>[] {
   const { url, exception, logs, spans } = details;
   const texts: Readonly<Record<Part, string | null>> = {
     url,

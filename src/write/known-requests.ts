@@ -3,7 +3,7 @@ import { chunkForLookup } from '../shared/chunk.js';
 import { findRequestUuid } from '../records/server-span.js';
 
 /** A span, identified by its columns in the store. */
-export interface SpanKey {
+export interface StoredSpan {
   /** 32 lower-case hex digits, and 16 lower-case hex digits. */
   trace_id: string;
   span_id: string;
@@ -16,7 +16,7 @@ export interface RequestKey {
   app_id: number;
   request_uuid: string;
   /** The span of a request that is not logged: no other row of the request is in the store. */
-  unlogged_span?: SpanKey | null;
+  unlogged_span?: StoredSpan | null;
 }
 
 /** Logged requests of all sources, and imported requests, logged or not. */

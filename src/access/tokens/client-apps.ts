@@ -59,7 +59,7 @@ export class ClientApps {
    * The reason why an unknown client ID proves nothing; null if it does. A store without any app may be a new
    * store that was created in the wrong place.
    */
-  async whyUncertain(): Promise<string | null> {
+  async explainUncertainty(): Promise<string | null> {
     if (this.monitor.hasDamaged('apps_v1')) return 'apps were lost to damage of the store';
     const { size } = await this.lookup.listIdentifiers();
     return size > 0 ? null : 'the store has no app; is it the right one (DATA_DIR, CLICKHOUSE_URL)?';

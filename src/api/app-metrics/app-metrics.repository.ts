@@ -152,10 +152,10 @@ export class AppMetricsRepository {
 }
 
 const joinConditions = (scope: AppScope, filters: readonly MetricFilter[]) =>
-  and(...filters.map(toCondition), ...inScope(scope));
+  and(...filters.map(toMetricCondition), ...inScope(scope));
 
 /** A filter as a condition on the integers of counts and bins: names are looked up first. */
-function toCondition(filter: MetricFilter, index: number): Predicate {
+function toMetricCondition(filter: MetricFilter, index: number): Predicate {
   const { field } = filter;
   const [kind, param] = [METRIC_FILTERS[field], `filter_${index}`];
   if (field === 'consumer_id' || field === 'status_code')

@@ -40,11 +40,11 @@ export const APDEX_SUMS = {
 export const TOLERABLE_BINS = 2 * BINS_PER_OCTAVE;
 
 /** The metrics in their order. The last one is for the MCP tools: no request can name it. */
-export const COLUMNS = [...METRICS, 'timed_requests'] as const;
-export type Column = (typeof COLUMNS)[number];
+export const METRIC_COLUMNS = [...METRICS, 'timed_requests'] as const;
+export type MetricColumn = (typeof METRIC_COLUMNS)[number];
 
 /** Ranks of the percentiles. */
-export const RANKS: Partial<Readonly<Record<Column, number>>> = {
+export const RANKS: Partial<Readonly<Record<MetricColumn, number>>> = {
   response_time_p50: 0.5,
   response_time_p75: 0.75,
   response_time_p90: 0.9,
@@ -53,8 +53,8 @@ export const RANKS: Partial<Readonly<Record<Column, number>>> = {
 };
 
 /** Whether the metric is computed from bins. Such metrics come last in a row. */
-export const isFromBins = (metric: Column) => metric in RANKS || isFromApdexSums(metric);
-export const isFromApdexSums = (metric: Column) => metric === 'apdex' || metric === 'timed_requests';
+export const isFromBins = (metric: MetricColumn) => metric in RANKS || isFromApdexSums(metric);
+export const isFromApdexSums = (metric: MetricColumn) => metric === 'apdex' || metric === 'timed_requests';
 
 const MAX_INT32 = 2_147_483_647;
 
@@ -78,7 +78,7 @@ const defineErrors = (sum: 'sum_client_errors' | 'sum_server_errors'): Definitio
   sql: `if(sum_known_requests = 0, NULL, ${sum})`,
 });
 
-export const DEFINITIONS: Readonly<Record<Column, Definition>> = {
+export const DEFINITIONS: Readonly<Record<MetricColumn, Definition>> = {
   requests: { sums: [], sql: 'sum_requests' },
   requests_per_minute: {
     sums: [],

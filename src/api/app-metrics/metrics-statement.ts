@@ -7,8 +7,8 @@ import { describePeriods } from '../../queries/calendar/buckets.js';
 import { GROUP_FIELDS, type GroupField } from './app-metrics.input.js';
 import {
   APDEX_SUMS,
-  COLUMNS,
-  type Column,
+  METRIC_COLUMNS,
+  type MetricColumn,
   DEFINITIONS,
   MILLISECONDS,
   RANKS,
@@ -23,7 +23,7 @@ import type { Source } from './sources.js';
 /** A metrics query without its filter conditions. */
 export interface MetricsQuery extends MetricPeriods {
   readonly format: FileFormat;
-  readonly metrics: readonly Column[];
+  readonly metrics: readonly MetricColumn[];
   readonly groupBy: readonly GroupField[];
   readonly apdexThresholdMs: number;
   /** IDs of endpoints with a status each (docs/contract.md#expected-errors). */
@@ -135,7 +135,7 @@ ORDER BY start_s`;
 /** What the statements of a query have in common. */
 function describeSums(query: MetricsQuery, conditions: Predicate, groupBy: readonly GroupField[]) {
   const { format, bounds, apdexThresholdMs, expectedErrors, now } = query;
-  const metrics = COLUMNS.filter((metric) => query.metrics.includes(metric));
+  const metrics = METRIC_COLUMNS.filter((metric) => query.metrics.includes(metric));
   const sources = query.sources.length > 0 ? query.sources : NO_BUCKETS;
   const grains = sources.map(({ grain }) => grain);
   const period = describePeriods('f.bucket', bounds, grains, 'bounds');
@@ -182,7 +182,7 @@ function describeSums(query: MetricsQuery, conditions: Predicate, groupBy: reado
 const nameAll = (expressions: Readonly<Record<string, string>>) =>
   Object.entries(expressions).map(([name, sql]) => `${sql} AS ${name}`);
 
-const computeQuantiles = (percentiles: readonly Column[]) =>
+const computeQuantiles = (percentiles: readonly MetricColumn[]) =>
   `quantilesExactWeighted(${percentiles.map((metric) => RANKS[metric]).join(', ')})(f.k, f.n)`;
 
 /**

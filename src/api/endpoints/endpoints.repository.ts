@@ -42,7 +42,7 @@ ORDER BY match = 'exact' DESC, match = 'contains' DESC,
   path, method, id
 LIMIT {limit:UInt32}`;
 
-const BEHIND = '(path, method, id) > ({after_path:String}, {after_method:String}, {after_id:UInt32})';
+const AFTER_ENDPOINT = '(path, method, id) > ({after_path:String}, {after_method:String}, {after_id:UInt32})';
 
 const SEEN_IN = `id IN (
     SELECT endpoint_id FROM endpoint_activity_v1
@@ -95,7 +95,7 @@ function requestedBy({ consumerId }: AppScope, app_env_id?: number): Predicate |
 function behind(after: Endpoint | undefined): Predicate | undefined {
   return (
     after && {
-      sql: BEHIND,
+      sql: AFTER_ENDPOINT,
       params: { after_path: after.path, after_method: after.method, after_id: after.id },
     }
   );

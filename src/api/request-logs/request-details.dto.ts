@@ -1,7 +1,7 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { RequestLog } from './request-logs.dto.js';
 
-export const HEADERS = {
+export const HEADER_PAIRS = {
   type: 'array',
   items: { type: 'array', items: { type: 'string' }, minItems: 2, maxItems: 2 },
   example: [['content-type', 'application/json']],
@@ -113,10 +113,10 @@ export class RequestDetails extends RequestLog {
   })
   consumer_id?: number | null;
 
-  @ApiProperty({ ...HEADERS, description: 'Request headers; empty when not captured' })
+  @ApiProperty({ ...HEADER_PAIRS, description: 'Request headers; empty when not captured' })
   request_headers: [name: string, value: string][];
 
-  @ApiProperty({ ...HEADERS, description: 'Response headers; empty when not captured' })
+  @ApiProperty({ ...HEADER_PAIRS, description: 'Response headers; empty when not captured' })
   response_headers: [name: string, value: string][];
 
   @ApiProperty({

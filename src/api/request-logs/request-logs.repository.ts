@@ -24,7 +24,7 @@ type PageQuery = [
 ];
 
 /** A page of 1,000 usual records has 0.4 MB; with the longest URLs it would have 400 MB. */
-export const MAX_PAGE_BYTES = 16 * 1024 * 1024;
+export const MAX_LOG_PAGE_BYTES = 16 * 1024 * 1024;
 
 const IN_WINDOW = `
 FROM request_logs_v1
@@ -140,7 +140,7 @@ export class RequestLogsRepository {
     const values = { ...params, start, end, limit };
     return this.store.jsonLines(scope, name, `${select}${sql}${ORDER}`, values, {
       prefilterIndexes: useTermIndex,
-      maxResultBytes: MAX_PAGE_BYTES,
+      maxResultBytes: MAX_LOG_PAGE_BYTES,
     });
   }
 }

@@ -23,7 +23,7 @@ import type { RequestLogKey } from './request-log-key.js';
 import { KEY_LENGTH } from './request-log.record.js';
 import type { RequestLog } from './request-logs.dto.js';
 import type { GetRequestDetailsInput, ListRequestLogsInput } from './request-logs.input.js';
-import { MAX_PAGE_BYTES, RequestLogsRepository } from './request-logs.repository.js';
+import { MAX_LOG_PAGE_BYTES, RequestLogsRepository } from './request-logs.repository.js';
 import { type DetailsWithTrace, addTrace, findOpenTrace, findOwnSpan } from './request-trace.js';
 import { MAX_LOGS, RequestTraceRepository } from './request-trace.repository.js';
 
@@ -110,7 +110,7 @@ export class RequestLogsService {
       const sizes = (
         await read(limit + 1, (step, after) => this.repository.sizes(scope, input, step, after))
       ).flat();
-      const count = countWithin(sizes.slice(0, limit), MAX_PAGE_BYTES / 2);
+      const count = countWithin(sizes.slice(0, limit), MAX_LOG_PAGE_BYTES / 2);
       const rows = JsonLines.join(await read(count, page));
       return { rows, count, hasMore: sizes.length > count };
     }

@@ -59,7 +59,7 @@ const SPAN_FIELDS = [
 export type SpanField = (typeof SPAN_FIELDS)[number];
 
 /** The first fields of every row. */
-export const ALWAYS: readonly SpanField[] = ['trace_id', 'span_id', 'start_time_ns'];
+export const REQUIRED_SPAN_FIELDS: readonly SpanField[] = ['trace_id', 'span_id', 'start_time_ns'];
 
 /** The other fields of a row by default. */
 const DEFAULT_FIELDS: readonly SpanField[] = [

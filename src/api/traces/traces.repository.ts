@@ -1,12 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { AppScopedStore } from '../apps/app-scoped-store.js';
 import type { AppScope } from '../apps/apps.service.js';
-import type { RowSource } from '../../queries/files/row-pages.js';
+import { MAX_PAGE_BYTES, type RowSource } from '../../queries/files/row-pages.js';
 import type { SpanKey } from './traces.input.js';
-import { type TracesQuery, countRows, findKey, isCheap, selectRows } from './traces.statement.js';
-
-/** Largest page in bytes: a page is in memory as a whole. */
-const MAX_PAGE_BYTES = 64 * 1024 * 1024;
+import { type TracesQuery, countSpans, findKey, isCheapToRead, selectSpans } from './traces.statement.js';
 
 @Injectable()
 export class TracesRepository {
@@ -15,7 +12,7 @@ export class TracesRepository {
   /** The spans of a query, for `readPages`. If a page is too large, `exceedsLimits` is true for the error. */
   createSource(scope: AppScope, query: TracesQuery): RowSource<SpanKey> {
     return {
-      isCheap: query.filters.every(isCheap),
+      isCheap: query.filters.every(isCheapToRead),
       findRange: async (after, count) => {
         const { sql, params } = findKey(query, after, count);
         const [row] = await this.store.rows<{ start: string; trace: string; span: string }>(
@@ -28,12 +25,12 @@ export class TracesRepository {
         return { after, last };
       },
       readPage: (range, limit) => {
-        const { params, ...file } = selectRows(query, range, limit);
+        const { params, ...file } = selectSpans(query, range, limit);
         const options = { maxResultBytes: MAX_PAGE_BYTES };
         return this.store.file(scope, 'traces.query', { format: query.format, ...file }, params, options);
       },
       count: async (range) => {
-        const { sql, params } = countRows(query, range);
+        const { sql, params } = countSpans(query, range);
         const [row] = await this.store.rows<{ rows: number }>(scope, 'traces.count', sql, params);
         return row?.rows ?? 0;
       },

@@ -11,7 +11,7 @@ import { readSample } from '../../queries/files/row-pages.js';
 import { ReadAudit } from '../../access/read-audit.js';
 import { OperationLimiter } from '../../access/rate-limit/operation-limiter.js';
 import { isCapturedName, forbidCapturedFields } from '../request-logs/captured-fields.js';
-import { ALWAYS, type QueryTracesInput } from './traces.input.js';
+import { REQUIRED_SPAN_FIELDS, type QueryTracesInput } from './traces.input.js';
 import { TracesRepository } from './traces.repository.js';
 import type { TracesQuery } from './traces.statement.js';
 
@@ -57,7 +57,7 @@ export class TracesService {
     const toNanoseconds = (ms: number) => BigInt(ms) * NANOSECONDS;
     const query: TracesQuery = {
       format: input.format ?? acceptedFormat,
-      fields: [...new Set([...ALWAYS, ...fields])],
+      fields: [...new Set([...REQUIRED_SPAN_FIELDS, ...fields])],
       filters,
       window: {
         from: toNanoseconds(clamp(window.start, retainedFrom, END_MS)),

@@ -113,13 +113,13 @@ const IN_ORDER = 'ORDER BY s.start_time_ns, s.trace_id, s.span_id';
 const ONCE = 'LIMIT 1 BY s.start_time_ns, s.trace_id, s.span_id';
 
 /** Whether the column of a filter is cheap to read. */
-export function isCheap({ field }: SpanFilter): boolean {
+export function isCheapToRead({ field }: SpanFilter): boolean {
   return field !== 'attributes' && field !== 'events';
 }
 
 /** The key of the `count`th row after `after` that matches the cheap filters. */
 export function findKey(query: TracesQuery, after: SpanKey | undefined, count: number): Predicate {
-  const { sql, params } = choose(query, { after, last: undefined }, isCheap);
+  const { sql, params } = choose(query, { after, last: undefined }, isCheapToRead);
   return {
     sql: `
 SELECT toString(s.start_time_ns) AS start, lower(hex(s.trace_id)) AS trace, lower(hex(s.span_id)) AS span
@@ -131,13 +131,13 @@ LIMIT 1 OFFSET {skipped:UInt32}`,
   };
 }
 
-export function countRows(query: TracesQuery, range: SpanRange): Predicate {
+export function countSpans(query: TracesQuery, range: SpanRange): Predicate {
   const { sql, params } = choose(query, range, () => true);
   return { sql: `SELECT count() AS rows FROM spans_v1 AS s WHERE ${sql}`, params };
 }
 
 /** The rows of a range in their order, each once, with the columns of the query. */
-export function selectRows(
+export function selectSpans(
   query: TracesQuery,
   range: SpanRange,
   limit: number | undefined,
@@ -175,7 +175,7 @@ function choose(
 ): Predicate {
   const conditions = filters.map((filter, index) =>
     isSelected(filter)
-      ? toCondition(filter, `filter_${index}`, hasBodies ? EVENTS : SHOWN_EVENTS)
+      ? toSpanCondition(filter, `filter_${index}`, hasBodies ? EVENTS : SHOWN_EVENTS)
       : undefined,
   );
   const place = '(s.start_time_ns, s.trace_id, s.span_id)';
@@ -197,7 +197,7 @@ function toParams(which: 'after' | 'last', { start_time_ns, trace_id, span_id }:
   return { [`${which}_start`]: start_time_ns, [`${which}_trace`]: trace_id, [`${which}_span`]: span_id };
 }
 
-function toCondition(filter: SpanFilter, param: string, events: string): Predicate {
+function toSpanCondition(filter: SpanFilter, param: string, events: string): Predicate {
   const { field, op, value } = filter;
   const kind = SPAN_FILTERS[field];
   // Compares the bare column, so that its index is used.

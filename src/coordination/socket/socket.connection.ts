@@ -122,7 +122,7 @@ export class SocketConnection implements EngineConnection {
     // The text of an INSERT contains its rows; a placeholder in them would be data.
     const statement = values ? renderParameters(query, values as Parameters) : query;
     const response = await this.post('statement', statement, signal);
-    const stream = Readable.from(readBody(response, signal), { objectMode: false });
+    const stream = Readable.from(readChunks(response, signal), { objectMode: false });
     return { stream, headers: response.headers };
   }
 
@@ -163,7 +163,7 @@ export class SocketConnection implements EngineConnection {
 }
 
 /** @throws StoreUnavailable if the server is killed before the end; the signal's reason if it aborts */
-async function* readBody(response: IncomingMessage, signal?: AbortSignal): AsyncGenerator<Buffer> {
+async function* readChunks(response: IncomingMessage, signal?: AbortSignal): AsyncGenerator<Buffer> {
   try {
     yield* response as AsyncIterable<Buffer>;
   } catch (error) {

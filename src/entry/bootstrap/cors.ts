@@ -1,6 +1,6 @@
 import type { INestApplication } from '@nestjs/common';
 import type { NextFunction, Request, Response } from 'express';
-import { HEADERS } from '../../platform/openapi/headers.js';
+import { RESPONSE_HEADERS } from '../../platform/openapi/headers.js';
 
 const POLICY = {
   methods: ['GET', 'HEAD', 'POST'],
@@ -16,7 +16,7 @@ const POLICY = {
     'Mcp-Method',
     'Mcp-Name',
   ],
-  exposedHeaders: Object.keys(HEADERS),
+  exposedHeaders: Object.keys(RESPONSE_HEADERS),
   /** Seconds for which a browser keeps the response to a preflight. */
   maxAge: 600,
 };

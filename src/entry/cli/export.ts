@@ -19,7 +19,7 @@ import { readPages } from '../../queries/files/row-pages.js';
 import { type BrokenFile, findBreak } from '../../api/request-logs/export/broken-file.js';
 import type { ExportQuery } from '../../api/request-logs/export/export-query.js';
 import {
-  ALWAYS,
+  REQUIRED_FIELDS,
   EXPORT_FIELDS,
   EXPORT_FILTERS,
   type ExportField,
@@ -201,5 +201,5 @@ export function parseFields(text: string): ExportField[] {
   const names = text.split(',').map((name) => name.trim());
   const unknown = names.find((name) => !(EXPORT_FIELDS as readonly string[]).includes(name));
   if (unknown !== undefined) throw new InvalidArgumentError(`There is no field ${unknown}.`);
-  return EXPORT_FIELDS.filter((field) => ALWAYS.includes(field) || names.includes(field));
+  return EXPORT_FIELDS.filter((field) => REQUIRED_FIELDS.includes(field) || names.includes(field));
 }

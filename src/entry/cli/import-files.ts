@@ -34,7 +34,7 @@ import { StopSignal } from './stop-signal.js';
 import { withStore } from './with-store.js';
 
 /** Options of `import`, parsed. */
-export interface ImportOptions {
+export interface ImportFilesOptions {
   app: number;
   env: string;
   source: string;
@@ -58,7 +58,7 @@ const HEAP_GROWING = '--heap-growing-percent=40';
  */
 const ALLOCATOR = 'dirty_decay_ms:500,muzzy_decay_ms:0';
 
-export function runImport(paths: readonly string[], options: ImportOptions): Promise<AuditTarget> {
+export function runImport(paths: readonly string[], options: ImportFilesOptions): Promise<AuditTarget> {
   if (paths.length > 1 && paths.includes(STANDARD_INPUT))
     throw new AdminError('Standard input (-) cannot be imported together with files');
   setFlagsFromString(HEAP_GROWING);
@@ -83,9 +83,9 @@ export function runImport(paths: readonly string[], options: ImportOptions): Pro
 }
 
 /** The options with their format parsed. */
-type ReadyOptions = Omit<ImportOptions, 'format' | 'map'> & { readonly format: FormatChoice };
+type ReadyOptions = Omit<ImportFilesOptions, 'format' | 'map'> & { readonly format: FormatChoice };
 
-function chooseFormat({ format, map }: ImportOptions): FormatChoice {
+function chooseFormat({ format, map }: ImportFilesOptions): FormatChoice {
   try {
     return parseFormatChoice(format, map);
   } catch (error) {

@@ -4,7 +4,7 @@ import { BASE_URL_RULE, parseBaseUrl } from '../../sources/lines/formats/parsed-
 import { envDecoder } from '../../sources/decoding/request-decoders.js';
 import { REQUEST_FORMATS } from '../../sources/lines/formats/request-format.js';
 import { runAudited } from './audit.js';
-import { type ImportOptions, runImport } from './import-files.js';
+import { type ImportFilesOptions, runImport } from './import-files.js';
 import { IDENTITY } from './import-report.js';
 import { id, time } from './options.js';
 
@@ -49,7 +49,7 @@ export function importCommand(program: Command): void {
     .option('--shift-to <iso|now>', 'move all times so that the last request is at this time', shiftTarget)
     .option('--rejects <file>', 'file for the rejected lines, as they were; one of that name is renamed')
     .addHelpText('after', EXAMPLES)
-    .action((paths: string[], options: ImportOptions) =>
+    .action((paths: string[], options: ImportFilesOptions) =>
       runAudited('import', { app_id: options.app, env: options.env }, () => runImport(paths, options)),
     );
 }

@@ -1,5 +1,5 @@
 import type { ConsumerRecord } from '../../records/request-record.js';
-import { type Place, pickAddress, pickPlace } from './ip-ranges.js';
+import { type AddressBlock, pickAddress, pickPlace } from './ip-ranges.js';
 import { type Choices, Random, Weighted } from '../../shared/random.js';
 
 /** A known caller of the shop's API. */
@@ -7,7 +7,7 @@ export interface DemoConsumer {
   record: ConsumerRecord;
   /** Days after the sample's first day until its first request. */
   joinedOnDay: number;
-  place: Place;
+  place: AddressBlock;
   /** The addresses of its requests. */
   addresses: Choices<string>;
   userAgent: string;

@@ -1,7 +1,7 @@
 import { type Random, Weighted } from '../../shared/random.js';
 
 /** A block of public addresses, all of them in one country. */
-export interface Place {
+export interface AddressBlock {
   country: string;
   /** The first two numbers of an IPv4 address, or the first three groups of an IPv6 one. */
   network: string;
@@ -42,16 +42,16 @@ const ALL = Object.entries(NETWORKS).flatMap(([country, { weight, networks }]) =
   networks.map((network) => [{ country, network }, weight / networks.length] as const),
 );
 
-export const PLACES: readonly Place[] = ALL.map(([place]) => place);
+export const PLACES: readonly AddressBlock[] = ALL.map(([place]) => place);
 
-const WEIGHTED = new Weighted<Place>(ALL);
+const WEIGHTED = new Weighted<AddressBlock>(ALL);
 
-export function pickPlace(random: Random): Place {
+export function pickPlace(random: Random): AddressBlock {
   return WEIGHTED.pick(random);
 }
 
 /** A random address of the place. */
-export function pickAddress(random: Random, { network }: Place): string {
+export function pickAddress(random: Random, { network }: AddressBlock): string {
   if (!network.includes(':')) return `${network}.${random.integer(0, 255)}.${random.integer(1, 254)}`;
   return `${network}:${random.integer(1, 0xffff).toString(16)}::${random.integer(1, 0xffff).toString(16)}`;
 }

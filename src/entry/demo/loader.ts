@@ -16,7 +16,7 @@ const BLOCK_MS = 10 * DAY_MS;
 const PARTS_OF_DAY = 8;
 
 /** The app and the time range of a sample. */
-export interface Sample {
+export interface DemoSample {
   appId: number;
   /** Its beginning, milliseconds since the epoch. */
   origin: number;
@@ -53,7 +53,7 @@ export class Loader {
   constructor(
     private readonly writer: RequestsWriter,
     private readonly progress: SeedProgress,
-    private readonly sample: Sample,
+    private readonly sample: DemoSample,
   ) {}
 
   /**

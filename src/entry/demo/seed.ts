@@ -8,7 +8,7 @@ import type { Config } from '../../config/config.js';
 import { RequestsWriter } from '../../write/requests.writer.js';
 import { demoKey } from './demo-key.js';
 import { EXCLUDED } from './endpoints.js';
-import { Loader, type Sample, getSteps, listBlocks } from './loader.js';
+import { Loader, type DemoSample, getSteps, listBlocks } from './loader.js';
 import { SeedProgress } from './progress-log.js';
 import { DAY_MS } from './traffic-curve.js';
 
@@ -61,7 +61,7 @@ async function createToken(admin: Admin, appId: number, key: string | undefined)
   return token;
 }
 
-async function load(store: ClickHouse, sample: Sample, report: (line: string) => void): Promise<void> {
+async function load(store: ClickHouse, sample: DemoSample, report: (line: string) => void): Promise<void> {
   const blocks = listBlocks(sample.origin, sample.now);
   const steps = blocks.map(getSteps).flatMap(({ started, done }) => [started, done]);
   const progress = await SeedProgress.open(store, sample.appId, [...steps, EXCLUSION]);

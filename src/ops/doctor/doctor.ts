@@ -76,7 +76,7 @@ export function checkStore(repository: DoctorRepository, config: Config): AsyncG
       ? []
       : [{ name: 'grants', run: () => checkGrants(repository, config) }]),
     { name: 'schema', run: () => checkSchema(repository) },
-    { name: 'retention', run: () => checkRetention(repository) },
+    { name: 'retention', run: () => checkTableRetention(repository) },
     { name: 'disk', run: () => checkDisks(repository) },
     { name: 'parts', run: () => checkParts(repository) },
     { name: 'mutations and merges', run: () => checkMutations(repository) },
@@ -231,7 +231,7 @@ async function checkSchema({ store }: DoctorRepository): Promise<Findings> {
   return { finding: `migrations that have not run: ${names}`, cure: 'Run request-analytics migrate.' };
 }
 
-async function checkRetention(repository: DoctorRepository): Promise<Finding[]> {
+async function checkTableRetention(repository: DoctorRepository): Promise<Finding[]> {
   const actual = await repository.readTtls();
   const wanted = [...listTtls(await readMigrations())];
   const formatted = await repository.formatTtls(wanted.map(([, ttl]) => ttl));

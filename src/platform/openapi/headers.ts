@@ -12,7 +12,7 @@ const count = (description: string, minimum: number, example: number): HeaderObj
 
 /** All headers of the document by name: its `components.headers`. A required header is on each response that
  * refers to it. */
-export const HEADERS = {
+export const RESPONSE_HEADERS = {
   'X-Request-Id': {
     description: "The request's ID: the client's `X-Request-Id`, or a new UUID",
     required: true,
@@ -69,7 +69,7 @@ export const HEADERS = {
   },
 } as const satisfies Record<string, HeaderObject>;
 
-export type HeaderName = keyof typeof HEADERS;
+export type HeaderName = keyof typeof RESPONSE_HEADERS;
 
 /** The headers of every response to a request with a valid key. */
 export const AUTHENTICATED_HEADERS = [
@@ -88,5 +88,5 @@ export function requiredHeaders(names: readonly HeaderName[]): References {
 
 /** Headers of responses after the check of the key. */
 export function optionalHeaders(names: readonly HeaderName[]): Record<string, HeaderObject> {
-  return Object.fromEntries(names.map((name) => [name, { ...HEADERS[name], required: false }]));
+  return Object.fromEntries(names.map((name) => [name, { ...RESPONSE_HEADERS[name], required: false }]));
 }

@@ -3,7 +3,7 @@ import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swag
 import { PRODUCT_VERSION } from '../../config/version.js';
 import { errorResponseComponents, errorResponseReferences } from './error-responses.js';
 import { ErrorBody, Problem, ValidationErrorBody, ValidationProblem } from './errors.dto.js';
-import { HEADERS } from './headers.js';
+import { RESPONSE_HEADERS } from './headers.js';
 import { API_KEY_SCHEME } from './read-operation.decorator.js';
 
 const DESCRIPTION = `
@@ -65,7 +65,7 @@ export function createDocument(app: INestApplication, publicPath = ''): OpenAPIO
     paths,
     components: {
       securitySchemes,
-      headers: HEADERS,
+      headers: RESPONSE_HEADERS,
       responses: errorResponseComponents(),
       schemas: withExamples(schemas),
     },

@@ -40,12 +40,12 @@ export function createJoiner(format: FileFormat): FileJoiner {
 }
 
 const LINE_FEED = 0x0a;
-const NOTHING: Buffer = Buffer.alloc(0);
+const NO_BYTES: Buffer = Buffer.alloc(0);
 
 /** Joins lines of JSON. Holds back the end of the last object. */
 class LinesJoiner implements FileJoiner {
   rows = 0;
-  private kept = NOTHING;
+  private kept = NO_BYTES;
 
   add(file: Buffer): Buffer[] {
     for (let at = file.indexOf(LINE_FEED); at >= 0; at = file.indexOf(LINE_FEED, at + 1)) this.rows += 1;
@@ -75,14 +75,14 @@ const HEX_DIGITS: ReadonlySet<number> = new Set(Buffer.from('0123456789abcdef'))
  */
 class CsvJoiner implements FileJoiner {
   rows = 0;
-  private kept = NOTHING;
+  private kept = NO_BYTES;
   private hasHeader = false;
 
   add(file: Buffer): Buffer[] {
     const rows = file.indexOf(CRLF) + CRLF.length;
     const given = [this.kept, ...(this.hasHeader ? [] : [file.subarray(0, rows)])];
     this.hasHeader = true;
-    this.kept = NOTHING;
+    this.kept = NO_BYTES;
     let last: number | undefined;
     for (let at = this.nextRow(file, rows - CRLF.length); at !== undefined; at = this.nextRow(file, at)) {
       this.rows += 1;
@@ -115,7 +115,7 @@ class CsvJoiner implements FileJoiner {
 class ArrowJoiner implements FileJoiner {
   rows = 0;
   private schema?: Buffer;
-  private kept = NOTHING;
+  private kept = NO_BYTES;
 
   add(file: Buffer): Buffer[] {
     const [schema, ...batches] = findArrowMessages(file);

@@ -7,7 +7,9 @@ import type { Sample } from './body.fields.js';
 const FIRST_CANDIDATES = 1_000;
 /** Largest number of rows that are read for a page; expensive filters may leave few of them. */
 const MAX_CANDIDATES = 400_000;
-/** Limits of a page: larger ones are hardly faster. */
+/** Largest page in bytes: a page is in memory as a whole. */
+export const MAX_PAGE_BYTES = 64 * 1024 * 1024;
+/** Sizes that the next page aims at: larger pages are hardly faster. */
 const PAGE_ROWS = 50_000;
 const PAGE_BYTES = 8 * 1024 * 1024;
 const PAGE_MS = 500;
@@ -119,11 +121,11 @@ export async function findHashBound<Key>(
   source: RowSource<Key>,
   sample: Sample,
 ): Promise<bigint | undefined> {
-  const share = 'share' in sample ? sample.share : sample.rows / (await countRows(source));
+  const share = 'share' in sample ? sample.share : sample.rows / (await countSourceRows(source));
   return share >= 1 ? undefined : BigInt(Math.floor(share * HASHES));
 }
 
-async function countRows<Key>(source: RowSource<Key>): Promise<number> {
+async function countSourceRows<Key>(source: RowSource<Key>): Promise<number> {
   if (source.isCheap) return source.count({ after: undefined, last: undefined });
   const parts = walk(source, undefined, FIRST_CANDIDATES, (range) => source.count(range));
   let sum = 0;

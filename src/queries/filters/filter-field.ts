@@ -4,7 +4,7 @@ import { ConstraintViolation, notAString, notOneOf, valueError } from '../../pla
 import { validateText } from '../../platform/input/text.js';
 import { parseTimestamp, resolveTimestamp } from '../../shared/time/timestamp.js';
 
-export const MAX_VALUES = 1_000;
+export const MAX_FILTER_VALUES = 1_000;
 export const MAX_LENGTH = 4_096;
 
 /** Operators that several fields share. */

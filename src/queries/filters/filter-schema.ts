@@ -1,5 +1,5 @@
 import type { SchemaObject } from '@nestjs/swagger';
-import { type FilterField, type FilterFields, MAX_VALUES } from './filter-field.js';
+import { type FilterField, type FilterFields, MAX_FILTER_VALUES } from './filter-field.js';
 
 /** One alternative for all fields with the same operators and type. */
 export function filterSchema(fields: FilterFields): SchemaObject {
@@ -17,7 +17,7 @@ export function filterSchema(fields: FilterFields): SchemaObject {
   }
   const anyOf = [...alternatives.values()].map(
     ({ names, filterField: { operators, schema, hasKey, hasEvents, isCaseSensitive } }): SchemaObject => {
-      const list: SchemaObject = { type: 'array', items: schema, maxItems: MAX_VALUES };
+      const list: SchemaObject = { type: 'array', items: schema, maxItems: MAX_FILTER_VALUES };
       return {
         type: 'object',
         required: ['field', 'op', ...(hasKey && !hasEvents ? ['key'] : [])],

@@ -22,7 +22,7 @@ import {
   type FilterOperator,
   type FilterScalar,
   MAX_LENGTH,
-  MAX_VALUES,
+  MAX_FILTER_VALUES,
   NULLNESS,
   OPERATORS,
 } from './filter-field.js';
@@ -192,7 +192,7 @@ function readAnyValue(
   if (value === undefined) return valueError(`operator '${op}' needs a value`);
   if (LISTS.has(op))
     return Array.isArray(value)
-      ? readList(value, { maxItems: MAX_VALUES }, readOne)
+      ? readList(value, { maxItems: MAX_FILTER_VALUES }, readOne)
       : valueError(`value of operator '${op}' must be a list`);
   const read = readOne(value);
   const backslashes = typeof read === 'string' && PATTERNS.has(op) ? (/\\*$/.exec(read)?.[0].length ?? 0) : 0;

@@ -80,8 +80,8 @@ export function readCapture(source: JsonObject, shiftMs: number, reader: Lenient
   return {
     request_headers: readHeaders(request_headers, 'request_headers', reader),
     response_headers: readHeaders(response_headers, 'response_headers', reader),
-    request_body_json: readBody(request_body_json, 'request_body_json', reader),
-    response_body_json: readBody(response_body_json, 'response_body_json', reader),
+    request_body_json: decodeCapturedBody(request_body_json, 'request_body_json', reader),
+    response_body_json: decodeCapturedBody(response_body_json, 'response_body_json', reader),
     trace_id: reader.read(trace_id, 'trace_id', traceIdDecoder),
     exception: readException(exception, reader),
     logs: reader.readList(logs, 'logs', (log) => readLog(log, decodeShiftedMicros, reader)),
@@ -94,7 +94,7 @@ export function readHeaders(value: unknown, name: string, reader: LenientReader)
   return limitHeaders(reader.readList(value, name, headerDecoder.decode), name, reader.ignored);
 }
 
-function readBody(value: unknown, name: string, reader: LenientReader): string | null {
+function decodeCapturedBody(value: unknown, name: string, reader: LenientReader): string | null {
   const text = reader.read(value, name, textDecoder);
   return text === null || text === '' ? text : limitBody(text);
 }

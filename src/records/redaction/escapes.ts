@@ -68,7 +68,7 @@ export const HTML_ESCAPES: Escapes = {
 };
 
 /** The text with its escapes decoded; the same text if it has none. */
-export function decode(text: string, escapes: Escapes): string {
+export function decodeEscapes(text: string, escapes: Escapes): string {
   const joiner = new TextJoiner();
   let done = 0;
   for (let at = findEscape(text, 0, escapes); at < text.length; at = findEscape(text, done, escapes)) {

@@ -1,7 +1,7 @@
 import { type Steps, finish } from '../../shared/async/slices.js';
 import { findClosingQuote } from '../text.js';
 import { Edits } from './edits.js';
-import { FORM_SPACE, JSON_ESCAPES, decode } from './escapes.js';
+import { FORM_SPACE, JSON_ESCAPES, decodeEscapes } from './escapes.js';
 import { MASK } from './mask.js';
 
 const QUOTE = '"'.charCodeAt(0);
@@ -257,7 +257,7 @@ class JsonScanner<State> {
     try {
       return JSON.parse(`"${raw}"`) as string;
     } catch {
-      return decode(raw, JSON_ESCAPES);
+      return decodeEscapes(raw, JSON_ESCAPES);
     }
   }
 }

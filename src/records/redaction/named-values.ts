@@ -23,7 +23,7 @@ interface Name {
   readonly end: number;
 }
 
-export interface Part {
+export interface TextPart {
   readonly start: number;
   readonly end: number;
 }
@@ -121,7 +121,7 @@ export function isUserOption(name: string): boolean {
  * JSON within it.
  */
 export class NamedValues {
-  private readonly rest: Part[] = [];
+  private readonly rest: TextPart[] = [];
   private restStart = 0;
   /** Offset where the next JSON may begin. */
   private part = Infinity;
@@ -142,7 +142,7 @@ export class NamedValues {
   ) {}
 
   /** @returns the parts of the text that are not JSON */
-  find(): readonly Part[] {
+  find(): readonly TextPart[] {
     let at = 0;
     let name = this.findName(at);
     this.part = this.findPart(at);

@@ -2,7 +2,7 @@ import { DEFAULT_REDACTION, type RedactionOptions, type SecretForm } from '../..
 import type { Steps } from '../../shared/async/slices.js';
 import type { RequestRecord } from '../request-record.js';
 import { Edits } from './edits.js';
-import { type Escapes, HTML_ESCAPES, JSON_ESCAPES, URL_ESCAPES, decode } from './escapes.js';
+import { type Escapes, HTML_ESCAPES, JSON_ESCAPES, URL_ESCAPES, decodeEscapes } from './escapes.js';
 import { type JsonPathStep, advancePaths } from '../../config/json-path.js';
 import { type ScalarVisitor, scanJson, scanJsonAt, scanJsonInSteps } from './json-scalars.js';
 import { MarkupScanner } from './markup.js';
@@ -62,11 +62,11 @@ type CaptureState =
   | { readonly kind: 'attributes'; readonly state: BodyState };
 
 const ROOT: CaptureState = { kind: 'root' };
-const HEADERS: CaptureState = { kind: 'headers' };
+const HEADER_MEMBERS: CaptureState = { kind: 'headers' };
 const BODY: CaptureState = { kind: 'body' };
 const TEXT: CaptureState = { kind: 'text' };
 const URL_TEXT: CaptureState = { kind: 'url' };
-const OWN: CaptureState = { kind: 'own' };
+const OWN_MEMBER: CaptureState = { kind: 'own' };
 const PLAIN: BodyState = { isSecret: false, name: '', paths: NO_PATHS };
 const SECRET: BodyState = { isSecret: true, name: '', paths: NO_PATHS };
 const ATTRIBUTES: CaptureState = { kind: 'attributes', state: PLAIN };
@@ -225,7 +225,7 @@ export class Redactor {
   }
 
   private findDecoded(raw: string, escapes: Escapes, offset: number, layer: Layer, found: Edits): void {
-    const text = decode(raw, escapes);
+    const text = decodeEscapes(raw, escapes);
     if (text !== raw) found.addDecoded(this.findInText(text, PLAIN, enter(layer)), raw, offset, escapes);
   }
 
@@ -291,7 +291,7 @@ export class Redactor {
   private enterCapture(state: CaptureState, step: string | number): CaptureState {
     switch (state.kind) {
       case 'root':
-        if (step === 'request_headers' || step === 'response_headers') return HEADERS;
+        if (step === 'request_headers' || step === 'response_headers') return HEADER_MEMBERS;
         if (step === 'request_body_json' || step === 'response_body_json') return BODY;
         return TEXT;
       case 'headers':
@@ -300,7 +300,7 @@ export class Redactor {
         state.isValue = step === 1;
         return state;
       case 'text':
-        if (step === 'span_id' || step === 'parent_span_id') return OWN;
+        if (step === 'span_id' || step === 'parent_span_id') return OWN_MEMBER;
         return step === 'attributes' ? ATTRIBUTES : state;
       case 'attributes': {
         if (typeof step === 'string' && URL_ATTRIBUTE.test(step)) return URL_TEXT;

@@ -3,7 +3,7 @@ import { type Header, getHeader } from '../../records/capture.js';
 import { isPublic } from './client-country.js';
 
 /** Headers in which proxies name the client, the most common first. */
-const HEADERS = [
+const CLIENT_HEADERS = [
   'x-forwarded-for',
   'forwarded',
   'x-real-ip',
@@ -20,7 +20,7 @@ const HEADERS = [
  * application received.
  */
 export function findClientAddress(headers: readonly Header[]): string | null {
-  const claimed = HEADERS.flatMap((name) => parseAddresses(name, getHeader(headers, name)));
+  const claimed = CLIENT_HEADERS.flatMap((name) => parseAddresses(name, getHeader(headers, name)));
   return claimed.find(isPublic) ?? claimed[0] ?? null;
 }
 

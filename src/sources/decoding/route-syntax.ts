@@ -1,9 +1,9 @@
 /** The output of a rule for the characters up to `end`. */
-interface Piece {
+interface Conversion {
   readonly text: string;
   readonly end: number;
 }
-type Rule = (path: string, at: number) => Piece | undefined;
+type Rule = (path: string, at: number) => Conversion | undefined;
 
 /** `{id}`, `{id:int}`, `{id:[0-9]+}`, `{id?}`, `{id=1}`, `{*rest}`: the text between the braces. */
 const NAMED = /^\*{0,2}([A-Za-z_$][\w.$-]*)\??(?:[:=][^]*)?$/;
@@ -51,13 +51,13 @@ export function convertRouteSyntax(path: string): string {
 }
 
 /** Literal text up to the next possible rule, at least one character. */
-function plain(path: string, at: number): Piece {
+function plain(path: string, at: number): Conversion {
   PLAIN.lastIndex = at + 1;
   const end = PLAIN.test(path) ? PLAIN.lastIndex : at + 1;
   return { text: path.slice(at, end), end };
 }
 
-function fromBraces(path: string, at: number): Piece | undefined {
+function fromBraces(path: string, at: number): Conversion | undefined {
   const end = closing(path, at, '{', '}');
   if (end === undefined) return undefined;
   const inner = path.slice(at + 1, end - 1);
@@ -66,13 +66,13 @@ function fromBraces(path: string, at: number): Piece | undefined {
   return { text: OPTIONAL_PART.test(inner) ? convertRouteSyntax(inner) : path.slice(at, end), end };
 }
 
-function fromColon(path: string, at: number): Piece | undefined {
+function fromColon(path: string, at: number): Conversion | undefined {
   if (WITHIN_NAME.test(path.charAt(at - 1))) return undefined;
   const piece = named(COLON_NAME, path, at);
   return piece && { text: piece.text, end: afterModifiers(path, piece.end) };
 }
 
-function fromGroup(path: string, at: number): Piece | undefined {
+function fromGroup(path: string, at: number): Conversion | undefined {
   const close = closing(path, at, '(', ')');
   if (close === undefined) return undefined;
   const end = afterQuantifier(path, close);
@@ -111,7 +111,7 @@ function closing(path: string, at: number, open: string, close: string): number 
   return undefined;
 }
 
-function named(shape: RegExp, path: string, at: number): Piece | undefined {
+function named(shape: RegExp, path: string, at: number): Conversion | undefined {
   shape.lastIndex = at;
   const name = shape.exec(path)?.[1];
   return name === undefined ? undefined : { text: `{${name}}`, end: shape.lastIndex };

@@ -108,9 +108,9 @@ export class CollectorService {
   private async requireApp(clientId: string, address: string | undefined): Promise<ClientApp> {
     const uuid = parseUuid(clientId);
     const id = typeof uuid === 'string' ? uuid : undefined;
-    const app = await this.intake.asUnavailable(
+    const app = await this.intake.mapToUnavailable(
       this.failedAuth.authenticate(address, this.apps.lookup, id, async (found) => {
-        const uncertain = found ? null : await this.apps.whyUncertain();
+        const uncertain = found ? null : await this.apps.explainUncertainty();
         if (uncertain === null) return found;
         this.reportUncertain(uncertain);
         throw serviceUnavailable();

@@ -35,7 +35,7 @@ const HISTOGRAMS: Readonly<Record<string, Histogram>> = {
  *
  * @param readMember a member of the count by its name
  */
-export function readBins(readMember: (member: string) => unknown, reader: LenientReader): Bin[] {
+export function readHistograms(readMember: (member: string) => unknown, reader: LenientReader): Bin[] {
   const bins: Bin[] = [];
   for (const [member, { measure, toValue }] of Object.entries(HISTOGRAMS)) {
     const name = `requests[].${member}`;

@@ -27,7 +27,7 @@ import type { ConsumerRecord, CountRecord } from '../../records/request-record.j
 import type { Message, MessageContext } from '../../write/batches/message.js';
 import { RejectedEntries } from '../../write/batches/rejected-entries.js';
 import { readErrors } from './errors.js';
-import { readBins } from './histogram.js';
+import { readHistograms } from './histogram.js';
 import { decodeEpochMs, getField } from './hub-fields.js';
 import { parseJsonMessage } from './json-message.js';
 import { type EntryDecoder, parseList, requireAccepted } from '../decoding/lists.js';
@@ -104,7 +104,7 @@ function countDecoder(timestamp: number, env: string): EntryDecoder<CountRecord>
       requests,
       bytes_received: readSum('request_size_sum'),
       bytes_sent: readSum('response_size_sum'),
-      bins: readBins((member) => getField(source, member), reader),
+      bins: readHistograms((member) => getField(source, member), reader),
     };
   };
 }

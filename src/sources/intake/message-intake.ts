@@ -166,7 +166,7 @@ export class MessageIntake {
   }
 
   /** Maps every error of the store to 503, because senders retry after 503 and may succeed later. */
-  async asUnavailable<T>(work: Promise<T>): Promise<T> {
+  async mapToUnavailable<T>(work: Promise<T>): Promise<T> {
     try {
       return await work;
     } catch (error) {
@@ -253,7 +253,7 @@ export class MessageIntake {
       this.committer.commit({ app, app_id: app.id, message_uuid: message.uuid, message }, weight),
     );
     await Promise.allSettled(commits);
-    for (const commit of commits) await this.asUnavailable(commit);
+    for (const commit of commits) await this.mapToUnavailable(commit);
   }
 }
 

@@ -31,7 +31,7 @@ export class TokenAuthentication {
     const token = BEARER.exec(request.get('authorization') ?? '')?.[1];
     if (token === undefined)
       throw new ApiError(401, 'Write token missing: Authorization: Bearer apt_…', CHALLENGE);
-    const row = await this.intake.asUnavailable(
+    const row = await this.intake.mapToUnavailable(
       this.failedAuth.authenticate(request.ip, this.tokens.lookup, findTokenIdentifier(token), (found) =>
         found && !found.revoked && matchesHash(token, found.token_sha256) ? found : undefined,
       ),

@@ -8,9 +8,9 @@ import { hasMoreValues } from '../../records/limits.js';
 import { MAX_DEPTH, countWireValues } from './wire.js';
 
 /** The two encodings of OTLP/HTTP. */
-export const MEDIA_TYPES = { protobuf: 'application/x-protobuf', json: 'application/json' } as const;
+export const OTLP_MEDIA_TYPES = { protobuf: 'application/x-protobuf', json: 'application/json' } as const;
 
-export type Encoding = keyof typeof MEDIA_TYPES;
+export type Encoding = keyof typeof OTLP_MEDIA_TYPES;
 
 /** Longest text of a 64-bit integer: a conversion of 60 million digits took 25 seconds. */
 const MAX_DIGITS = 20;
@@ -28,7 +28,9 @@ const LONG_TYPES = new Set([
 /** The encoding that the `Content-Type` of a request names; undefined for any other type. */
 export function findEncoding(request: Request): Encoding | undefined {
   const type = (request.headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase();
-  return (Object.keys(MEDIA_TYPES) as Encoding[]).find((encoding) => MEDIA_TYPES[encoding] === type);
+  return (Object.keys(OTLP_MEDIA_TYPES) as Encoding[]).find(
+    (encoding) => OTLP_MEDIA_TYPES[encoding] === type,
+  );
 }
 
 /**
@@ -36,7 +38,7 @@ export function findEncoding(request: Request): Encoding | undefined {
  *
  * @throws InvalidRecordError if it is invalid, or too deep
  */
-export function decode<Desc extends DescMessage>(
+export function decodeMessage<Desc extends DescMessage>(
   schema: Desc,
   bytes: Buffer,
   encoding: Encoding,

@@ -60,7 +60,7 @@ export function findFault(point: HistogramPoint): string | undefined {
  *
  * @param unit one unit of the values, in seconds or bytes
  */
-export function readBins(
+export function readBuckets(
   point: HistogramPoint,
   unit: number,
   isCumulative: boolean,

@@ -6,7 +6,7 @@ import {
   ExponentialHistogramDataPointSchema,
   HistogramDataPointSchema,
 } from './generated/opentelemetry/proto/metrics/v1/metrics_pb.js';
-import { type HistogramPoint, readBins } from './histogram-points.js';
+import { type HistogramPoint, readBuckets } from './histogram-points.js';
 
 /** The point of an exponential histogram that has these values, at a scale. */
 function histogram(
@@ -27,8 +27,8 @@ function histogram(
 
 /** The bins of the values between two points of a cumulative stream. */
 function subtract(point: HistogramPoint, before: HistogramPoint, unit = 1): [k: number, n: number][] {
-  const state = readBins(before, unit, true).bins.map(({ place, n }): [number, number] => [place, n]);
-  return subtractBins(readBins(point, unit, true), state);
+  const state = readBuckets(before, unit, true).bins.map(({ place, n }): [number, number] => [place, n]);
+  return subtractBins(readBuckets(point, unit, true), state);
 }
 
 const sum = (bins: readonly (readonly [number, number])[]) => bins.reduce((all, [, n]) => all + n, 0);
@@ -49,7 +49,7 @@ describe('the difference of two points of a cumulative exponential histogram', (
       for (let from = 9; from >= -2; from--)
         for (let to = from; to >= -2; to--) {
           const bins = subtract(histogram([...before, ...added], to), histogram(before, from), unit);
-          const expected = subtractBins(readBins(histogram(added, to), unit, true), []);
+          const expected = subtractBins(readBuckets(histogram(added, to), unit, true), []);
           expect({ from, to, bins: bins.sort() }).toEqual({ from, to, bins: expected.sort() });
         }
   });
@@ -70,7 +70,7 @@ describe('the difference of two points of a cumulative exponential histogram', (
 
 it.each([0, 3, 5, 6, 7, 12])('counts each value within half a bucket and half a bin at scale %i', (scale) => {
   for (const value of [0.0004, 0.0123, 0.2, 0.99, 1.005, 17, 900]) {
-    const [bin] = readBins(histogram([value], scale), 1, false).bins;
+    const [bin] = readBuckets(histogram([value], scale), 1, false).bins;
     expect(Math.abs(bin!.k - 32 * Math.log2(value))).toBeLessThanOrEqual(16 / 2 ** scale + 0.5);
   }
 });
@@ -88,5 +88,5 @@ it('has the buckets of explicit bounds in the same places when the extremes chan
     [findBin(0.01 / 2), 1],
     [findBin(1), 1],
   ]);
-  expect(readBins(one!, 1, true).bins.map(({ k }) => k)).toContain(findBin(Math.sqrt(0.1 * 1)));
+  expect(readBuckets(one!, 1, true).bins.map(({ k }) => k)).toContain(findBin(Math.sqrt(0.1 * 1)));
 });

@@ -3,7 +3,7 @@ import { payloadTooLarge } from '../../platform/http/request-body.js';
 import { InvalidRecordError } from '../../records/decoding/decoders.js';
 import { MAX_ITEMS, MAX_RECORD_BYTES, MAX_RECORD_VALUES } from '../../records/limits.js';
 import { type JsonPart, isJsonList, listJsonParts } from '../decoding/json-parts.js';
-import { type Encoding, decode, explain, hasMoreValuesThan } from './encoding.js';
+import { type Encoding, decodeMessage, explain, hasMoreValuesThan } from './encoding.js';
 import { ExportLogsServiceRequestSchema } from './generated/opentelemetry/proto/collector/logs/v1/logs_service_pb.js';
 import { ExportMetricsServiceRequestSchema } from './generated/opentelemetry/proto/collector/metrics/v1/metrics_service_pb.js';
 import { ExportTraceServiceRequestSchema } from './generated/opentelemetry/proto/collector/trace/v1/trace_service_pb.js';
@@ -177,7 +177,7 @@ class ItemReader {
   private decodePiece({ field, schema, bytes }: Piece): DecodedPart {
     const fault = this.findFault(schema, bytes);
     if (fault !== undefined) return { kind: 'fault', fault: `${field.name}[]: ${fault}` };
-    return { kind: 'item', item: decode(schema, bytes, this.encoding) };
+    return { kind: 'item', item: decodeMessage(schema, bytes, this.encoding) };
   }
 
   /** Decodes a message but for the messages in some of its fields. */
@@ -185,7 +185,7 @@ class ItemReader {
     const { rest, pieces } = yield* this.split(schema, bytes, names);
     const fault = this.findFault(schema, rest);
     if (fault !== undefined) throw new InvalidRecordError(`body: ${schema.name} ${fault}`);
-    return { header: decode(schema, rest, this.encoding), pieces };
+    return { header: decodeMessage(schema, rest, this.encoding), pieces };
   }
 
   private *split(schema: DescMessage, bytes: Buffer, names: readonly string[]): Generator<undefined, Split> {

@@ -14,7 +14,7 @@ import {
   type Metric,
   type NumberDataPoint,
 } from './generated/opentelemetry/proto/metrics/v1/metrics_pb.js';
-import { type HistogramPoint, findFault, readBins } from './histogram-points.js';
+import { type HistogramPoint, findFault, readBuckets } from './histogram-points.js';
 import type { Parts } from './items.js';
 import { type BodyContext, readMessages } from './origin.js';
 import type { RecordHashes } from './record-hashes.js';
@@ -136,7 +136,7 @@ function addPoint(message: Message, source: Source, measured: Measured): void {
     measure,
     count: Number(point.count),
     sum: readSum(point, unit),
-    ...readBins(point, unit, isCumulative),
+    ...readBuckets(point, unit, isCumulative),
     stream: isCumulative ? hashUuid([...origin, start, key].join('\n')) : null,
     starts_unknown: isCumulative && start === point.timeUnixNano,
     time_ns: point.timeUnixNano,

@@ -3,7 +3,7 @@ import { Controller, HttpCode, Post, Req, Res, UseFilters } from '@nestjs/common
 import type { HttpException } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { ApiExceptionFilter } from '../../platform/http/exception.filter.js';
-import { MEDIA_TYPES, encode, findEncoding } from './encoding.js';
+import { OTLP_MEDIA_TYPES, encode, findEncoding } from './encoding.js';
 import { StatusSchema } from './generated/google/rpc/status_pb.js';
 import { ExportLogsServiceResponseSchema } from './generated/opentelemetry/proto/collector/logs/v1/logs_service_pb.js';
 import { ExportMetricsServiceResponseSchema } from './generated/opentelemetry/proto/collector/metrics/v1/metrics_service_pb.js';
@@ -58,7 +58,7 @@ function toPartialSuccess<Count extends object>(
 
 function reply(response: Response, { encoding }: Outcome, body: Buffer): Buffer {
   // With set() Express would add a charset.
-  response.set(EXPORT_INTERVAL).setHeader('Content-Type', MEDIA_TYPES[encoding]);
+  response.set(EXPORT_INTERVAL).setHeader('Content-Type', OTLP_MEDIA_TYPES[encoding]);
   return body;
 }
 
@@ -66,7 +66,7 @@ function reply(response: Response, { encoding }: Outcome, body: Buffer): Buffer 
 function writeStatus(response: Response, error: HttpException): void {
   const encoding = findEncoding(response.req) ?? 'json';
   const status = create(StatusSchema, { message: getDetail(error) });
-  response.setHeader('Content-Type', MEDIA_TYPES[encoding]);
+  response.setHeader('Content-Type', OTLP_MEDIA_TYPES[encoding]);
   response.send(encode(StatusSchema, status, encoding));
 }
 

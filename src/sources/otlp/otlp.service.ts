@@ -13,7 +13,7 @@ import { MessageIntake } from '../intake/message-intake.js';
 import type { Message } from '../../write/batches/message.js';
 import { TokenAuthentication } from '../intake/token-authentication.js';
 import { UnpackLimit } from '../intake/unpack-limit.js';
-import { type Encoding, MEDIA_TYPES, findEncoding } from './encoding.js';
+import { type Encoding, OTLP_MEDIA_TYPES, findEncoding } from './encoding.js';
 import { type Signal, readItems } from './items.js';
 import { parseLogs } from './logs.parser.js';
 import { parseMetrics } from './metrics.parser.js';
@@ -61,7 +61,7 @@ export class OtlpService {
       const app = await this.authentication.requireApp(request);
       const encoding = findEncoding(request);
       if (!encoding)
-        throw new ApiError(415, `Content-Type must be ${Object.values(MEDIA_TYPES).join(' or ')}`);
+        throw new ApiError(415, `Content-Type must be ${Object.values(OTLP_MEDIA_TYPES).join(' or ')}`);
       const env = toEnv(request.get('apitally-env'));
       let rejected = 0;
       const messages = await this.intake.receive(app, request, {

@@ -314,8 +314,8 @@ function readCapture(span: Span, attributes: Attributes, trace_id: string, expan
   return {
     request_headers: readHeaders(attributes, 'http.request.header.'),
     response_headers: readHeaders(attributes, 'http.response.header.'),
-    request_body_json: readBody(attributes, REQUEST_BODY, expansion),
-    response_body_json: readBody(attributes, RESPONSE_BODY, expansion),
+    request_body_json: readBodyAttribute(attributes, REQUEST_BODY, expansion),
+    response_body_json: readBodyAttribute(attributes, RESPONSE_BODY, expansion),
     trace_id,
     exception: findException(span, attributes),
     logs: [],
@@ -332,7 +332,7 @@ function readHeaders(attributes: Attributes, prefix: string): Header[] {
   return limitHeaders(all, prefix, []);
 }
 
-function readBody(attributes: Attributes, key: string, expansion: Expansion): string | null {
+function readBodyAttribute(attributes: Attributes, key: string, expansion: Expansion): string | null {
   const bytes = attributes.findBytes(key);
   return limitBody((bytes ? unpackText(Buffer.from(bytes), expansion) : attributes.findText(key)) ?? '');
 }

@@ -143,15 +143,15 @@ export class RequestsService {
     const nextChunk = () => work.wait(chunks.next());
     try {
       for (let next = await nextChunk(); next.done !== true; next = await nextChunk()) {
-        await this.intake.asUnavailable(importer.add(splitter.push(next.value)));
+        await this.intake.mapToUnavailable(importer.add(splitter.push(next.value)));
         if (splitter.isExceeded) throw payloadTooLarge(`has more than ${MAX_LINES} lines`);
         const { read, rejected } = importer.summary;
         if (rejected === read && read >= MAX_REJECTED) throw noValidLine(importer);
       }
-      await this.intake.asUnavailable(importer.add(splitter.end()));
+      await this.intake.mapToUnavailable(importer.add(splitter.end()));
     } finally {
       // Also after an error of the body: the lines read so far are stored, so the next attempt is shorter.
-      await work.wait(this.intake.asUnavailable(importer.end()));
+      await work.wait(this.intake.mapToUnavailable(importer.end()));
       await chunks.return(undefined);
     }
     const groups = importer.rejectedLines.list().slice(0, REASONS_SHOWN);

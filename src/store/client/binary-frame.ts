@@ -118,13 +118,13 @@ export function findArrowMessages(stream: Buffer): { end: number; rows: number }
   for (let at = 0; !isEndMark(stream, at);) {
     const end = nextMessage(stream, at);
     if (end === undefined) throw new Error('An Arrow stream has a broken message');
-    messages.push({ end, rows: at === 0 ? 0 : countRows(stream, at) });
+    messages.push({ end, rows: at === 0 ? 0 : readRowCount(stream, at) });
     at = end;
   }
   return messages;
 }
 
-function countRows(stream: Buffer, at: number): number {
+function readRowCount(stream: Buffer, at: number): number {
   const metadata = at + MESSAGE_PREFIX_BYTES;
   const message = metadata + stream.readUInt32LE(metadata);
   const header = findMember(stream, message, HEADER_SLOT);

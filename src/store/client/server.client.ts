@@ -26,7 +26,7 @@ export const READ_SETTINGS: ClickHouseSettings = {
  * Without these, an exception after the first rows looks like a short result, and a buffered row looks
  * written.
  */
-const WHOLE: ClickHouseSettings = { wait_end_of_query: 1, async_insert: 0 };
+const COMPLETE_RESULTS: ClickHouseSettings = { wait_end_of_query: 1, async_insert: 0 };
 
 /**
  * A single server ignores these. Inserts are acknowledged once the shard has them, not while they wait on a
@@ -61,6 +61,6 @@ export function createServerClient({ clickhouse }: Config, database: string): Cl
     request_timeout: LONGEST_SILENCE_MS,
     // Timers fire late in a busy process, so an expired connection may already be closed.
     keep_alive: { eagerly_destroy_stale_sockets: true },
-    clickhouse_settings: { ...WHOLE, ...ON_A_CLUSTER },
+    clickhouse_settings: { ...COMPLETE_RESULTS, ...ON_A_CLUSTER },
   });
 }

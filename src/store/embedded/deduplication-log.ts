@@ -19,11 +19,11 @@ const PART = /^(.+)_(\d+)_(\d+)_\d+(?:_\d+)?$/;
  * @returns the number of dropped entries
  */
 export function repairDeduplicationLogs(directory: string): number {
-  const dropped = listTables(join(directory, 'store')).map(repairTable);
+  const dropped = listTableDirectories(join(directory, 'store')).map(repairTable);
   return dropped.reduce((sum, count) => sum + count, 0);
 }
 
-function listTables(store: string): string[] {
+function listTableDirectories(store: string): string[] {
   if (!existsSync(store)) return [];
   return readdirSync(store).flatMap((group) =>
     readdirSync(join(store, group)).map((table) => join(store, group, table)),

@@ -1,4 +1,4 @@
-import type { Sample } from './instruments.js';
+import type { MetricSample } from './instruments.js';
 
 const WINDOW_MS = 60_000;
 const SHOWN = 20;
@@ -17,7 +17,7 @@ export class BusiestApps {
     this.counting.set(appId, (this.counting.get(appId) ?? 0) + 1);
   }
 
-  samples(): Sample[] {
+  samples(): MetricSample[] {
     this.turnWindow();
     return [...this.counted]
       .sort(([, a], [, b]) => b - a)

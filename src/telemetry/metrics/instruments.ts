@@ -14,7 +14,7 @@ export interface MetricSpec {
 /** Values of labels, in the order of their names. Each label must have few different values. */
 type LabelValues = readonly (string | number)[];
 
-export interface Sample {
+export interface MetricSample {
   values?: LabelValues;
   value: number;
 }
@@ -71,7 +71,7 @@ export class Counter implements Metric {
 export class Gauge implements Metric {
   constructor(
     private readonly spec: MetricSpec,
-    private readonly read: () => readonly Sample[],
+    private readonly read: () => readonly MetricSample[],
     private readonly kind: 'gauge' | 'counter' = 'gauge',
   ) {}
 

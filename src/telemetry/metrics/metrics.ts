@@ -2,7 +2,7 @@ import type { FileFormat } from '../../shared/file-format.js';
 import { PRODUCT_VERSION } from '../../config/version.js';
 import { countDroppedLines } from '../logger.js';
 import { BusiestApps } from './busiest-apps.js';
-import { Counter, Gauge, Histogram, type Metric, type MetricSpec, type Sample } from './instruments.js';
+import { Counter, Gauge, Histogram, type Metric, type MetricSpec, type MetricSample } from './instruments.js';
 import { ProcessMetrics } from './process-metrics.js';
 
 const PREFIX = 'request_analytics_';
@@ -207,7 +207,7 @@ export class Metrics {
    * Registers numbers that are read at each scrape.
    * @param kind `counter` for a number that only grows
    */
-  gauge(spec: MetricSpec, read: () => readonly Sample[], kind?: 'gauge' | 'counter'): void {
+  gauge(spec: MetricSpec, read: () => readonly MetricSample[], kind?: 'gauge' | 'counter'): void {
     this.add(new Gauge(withPrefix(spec), read, kind));
   }
 

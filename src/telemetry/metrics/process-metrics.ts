@@ -7,7 +7,7 @@ import {
   performance,
 } from 'node:perf_hooks';
 import { getHeapSpaceStatistics } from 'node:v8';
-import { Gauge, Histogram, type Metric, type Sample } from './instruments.js';
+import { Gauge, Histogram, type Metric, type MetricSample } from './instruments.js';
 
 const NANOSECONDS = 1e9;
 const MICROSECONDS = 1e6;
@@ -135,12 +135,12 @@ function gauge(name: string, help: string, read: () => number, kind?: 'gauge' | 
   return new Gauge({ name, help }, () => [{ value: read() }], kind);
 }
 
-function gauges(name: string, help: string, labels: readonly string[], read: () => Sample[]): Metric {
+function gauges(name: string, help: string, labels: readonly string[], read: () => MetricSample[]): Metric {
   return new Gauge({ name, help, labels }, read);
 }
 
 /** No samples where the system does not tell the number. */
-function countOpenFiles(): Sample[] {
+function countOpenFiles(): MetricSample[] {
   try {
     return [{ value: readdirSync('/proc/self/fd').length }];
   } catch {

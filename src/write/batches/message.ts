@@ -1,5 +1,5 @@
 import type { Measure } from '../../records/bins.js';
-import type { SpanKey } from '../known-requests.js';
+import type { StoredSpan } from '../known-requests.js';
 import type { DimensionNames } from '../../records/names/name-registry.js';
 import type { CountRecord, RequestRecord } from '../../records/request-record.js';
 import { weighCount, weighRequest } from '../row-encoder.js';
@@ -68,7 +68,7 @@ export interface SpanCount extends CountRecord {
   /** So that the same span in another message is not counted again. */
   request_uuid: string;
   /** The span of a request that is excluded from logs; null if it is logged. */
-  unlogged_span: SpanKey | null;
+  unlogged_span: StoredSpan | null;
 }
 
 /** A data point of a metric of requests: of an interval, or cumulative since the start of its stream. */

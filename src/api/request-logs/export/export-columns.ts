@@ -47,7 +47,7 @@ interface ExportColumn extends FilterColumn {
 const SHORT_TIME = 'toInt32(least(response_time_ms, 2147483647))';
 const TRACE = `nullIf(lower(hex(trace_id)), '${'0'.repeat(32)}')`;
 
-export const COLUMNS: Readonly<Record<ExportField, ExportColumn>> = {
+export const EXPORT_COLUMNS: Readonly<Record<ExportField, ExportColumn>> = {
   timestamp: {
     sql: 'toUnixTimestamp64Milli(timestamp)',
     shown: 'timestamp',

@@ -1,6 +1,6 @@
 import { type Predicate, and, endpointIn, envIn, inScope } from '../../../queries/predicates.js';
 import { compare, compareHeaders, not, splitNegation } from '../../../queries/filters/comparison.js';
-import { COLUMNS } from './export-columns.js';
+import { EXPORT_COLUMNS } from './export-columns.js';
 import type { ExportQuery, ExportRange } from './export-query.js';
 import { EXPORT_FILTERS, type ExportField, type ExportFilter } from './export.input.js';
 
@@ -11,7 +11,7 @@ export const IN_RANGE = `app_id = {app_id:UInt32}
 
 const KEY = (which: 'after' | 'last') =>
   `(fromUnixTimestamp64Milli({${which}_timestamp:Int64}, 'UTC'), {${which}_uuid:UUID})`;
-const BEHIND = `(timestamp, request_uuid) > ${KEY('after')}`;
+const AFTER_CURSOR = `(timestamp, request_uuid) > ${KEY('after')}`;
 const UP_TO = `(timestamp, request_uuid) <= ${KEY('last')}`;
 
 /** Fields that filters compare as columns; for equality, the index of terms is used first. */
@@ -24,7 +24,7 @@ const isIndexed = (field: ExportField): field is keyof typeof INDEXED => field i
  * Filters on these fields select the records of a page; all other filters select among the records read for
  * it.
  */
-const CHEAP: ReadonlySet<ExportField> = new Set([
+const PAGE_FIELDS: ReadonlySet<ExportField> = new Set([
   'timestamp',
   'request_uuid',
   'env',
@@ -35,8 +35,8 @@ const CHEAP: ReadonlySet<ExportField> = new Set([
 ]);
 
 /** Whether the filter can select a page without reading the record. */
-export function isCheap({ field }: ExportFilter): boolean {
-  return CHEAP.has(field);
+export function canSelectPage({ field }: ExportFilter): boolean {
+  return PAGE_FIELDS.has(field);
 }
 
 /** The rows of a range that match the filters on columns: as a WHERE. */
@@ -47,10 +47,13 @@ export function chooseRows(
 ): Predicate {
   const { filters, window, scope, hashBelow } = query;
   const conditions = filters.map((filter, index) =>
-    isCheap(filter) ? toCondition(filter, index) : undefined,
+    canSelectPage(filter) ? toLogCondition(filter, index) : undefined,
   );
   const { sql, params } = and(
-    after && { sql: BEHIND, params: { after_timestamp: after.timestamp, after_uuid: after.request_uuid } },
+    after && {
+      sql: AFTER_CURSOR,
+      params: { after_timestamp: after.timestamp, after_uuid: after.request_uuid },
+    },
     last && { sql: UP_TO, params: { last_timestamp: last.timestamp, last_uuid: last.request_uuid } },
     ...findTerms(appId, query),
     ...conditions,
@@ -65,9 +68,9 @@ export function chooseRows(
 }
 
 /** A filter as a condition on columns; for names, on their IDs, because there are few. */
-export function toCondition(filter: ExportFilter, index: number): Predicate {
+export function toLogCondition(filter: ExportFilter, index: number): Predicate {
   const { field } = filter;
-  const [kind, param, column] = [EXPORT_FILTERS[field], `filter_${index}`, COLUMNS[field]];
+  const [kind, param, column] = [EXPORT_FILTERS[field], `filter_${index}`, EXPORT_COLUMNS[field]];
   if (field === 'request_headers' || field === 'response_headers')
     return compareHeaders(column.sql, kind, filter, param);
   if (field !== 'env' && field !== 'path') return compare(column, kind, filter, param);

@@ -4,8 +4,8 @@ import { type FileFormat, isTyped } from '../../../shared/file-format.js';
 import { EMPTY_CAPTURE_JSON } from '../../../records/capture.js';
 import type { RequestLogKey } from '../request-log-key.js';
 import { RECORD_HEAD_SQL } from '../request-log.record.js';
-import { BEFORE_LOGS, CAPTURE, COLUMNS, type Member, RECORD } from './export-columns.js';
-import { IN_RANGE, chooseRows, isCheap, toCondition } from './export-conditions.js';
+import { BEFORE_LOGS, CAPTURE, EXPORT_COLUMNS, type Member, RECORD } from './export-columns.js';
+import { IN_RANGE, chooseRows, canSelectPage, toLogCondition } from './export-conditions.js';
 import type { ExportQuery, ExportRange } from './export-query.js';
 import type { ExportField } from './export.input.js';
 
@@ -41,13 +41,13 @@ FROM (
 }
 
 /** The number of rows in a part of an export. */
-export function countRows(appId: number, query: ExportQuery, range: ExportRange): Predicate {
+export function countLogs(appId: number, query: ExportQuery, range: ExportRange): Predicate {
   const { from, params } = readRows(appId, { ...query, fields: [] }, range);
   return { sql: `SELECT count() AS rows FROM (\n  SELECT 1 ${from}\n)`, params };
 }
 
 /** The rows of a range in their order, each key once, with the requested columns. */
-export function selectRows(
+export function selectLogs(
   appId: number,
   query: ExportQuery,
   range: ExportRange,
@@ -57,7 +57,11 @@ export function selectRows(
   const isText = format === 'ndjson' || fields === 'whole';
   const { from, params } = readRows(appId, query, range);
   const values =
-    fields === 'whole' ? `${WHOLE} AS line` : isText ? `${toLine(fields)} AS line` : toValues(fields, format);
+    fields === 'whole'
+      ? `${WHOLE_RECORD} AS line`
+      : isText
+        ? `${toLine(fields)} AS line`
+        : toValues(fields, format);
   return {
     columns: isText ? ['line'] : fields,
     ...(isText && { jsonLine: 'line' }),
@@ -76,7 +80,7 @@ FROM (
   };
 }
 
-const WHOLE = `concat(${RECORD_HEAD_SQL},
+const WHOLE_RECORD = `concat(${RECORD_HEAD_SQL},
     substring(record_json, 1, length(record_json) - 1), ',', substring(if(captured_json = '', {empty_capture:String}, captured_json), 2))`;
 
 /**
@@ -85,10 +89,10 @@ const WHOLE = `concat(${RECORD_HEAD_SQL},
  */
 function toLine(fields: readonly ExportField[]): string {
   const members = fields.map((field, index) => {
-    const { sql, isNull, shown = sql } = COLUMNS[field];
+    const { sql, isNull, shown = sql } = EXPORT_COLUMNS[field];
     const {
       json = isNull === undefined ? `toJSONString(${shown})` : `ifNull(toJSONString(${shown}), 'null')`,
-    } = COLUMNS[field];
+    } = EXPORT_COLUMNS[field];
     return `'${index === 0 ? '{' : ','}"${field}":', ${json}`;
   });
   return `concat(${members.join(', ')}, '}')`;
@@ -96,7 +100,7 @@ function toLine(fields: readonly ExportField[]): string {
 
 function toValues(fields: readonly ExportField[], format: FileFormat): string {
   const values = fields.map((field) => {
-    const { sql, shown = sql, typed = shown } = COLUMNS[field];
+    const { sql, shown = sql, typed = shown } = EXPORT_COLUMNS[field];
     if (isTyped(format)) return `${typed} AS ${field}`;
     return `${field.endsWith('_headers') ? `toJSONString(${shown})` : shown} AS ${field}`;
   });
@@ -111,16 +115,16 @@ function readRows(
 ): { from: string; params: Parameters } {
   const conditions = query.filters.map((filter, index) => ({
     filter,
-    condition: isCheap(filter) ? undefined : toCondition(filter, index),
-    member: isCheap(filter) ? undefined : COLUMNS[filter.field].member,
+    condition: canSelectPage(filter) ? undefined : toLogCondition(filter, index),
+    member: canSelectPage(filter) ? undefined : EXPORT_COLUMNS[filter.field].member,
   }));
   const chosen = chooseRows(appId, query, range);
   const byColumns = and(...conditions.filter(({ member }) => !member).map(({ condition }) => condition));
   const byMembers = and(...conditions.filter(({ member }) => member).map(({ condition }) => condition));
-  const isCopied = (field: ExportField) => format === 'ndjson' && COLUMNS[field].json !== undefined;
+  const isCopied = (field: ExportField) => format === 'ndjson' && EXPORT_COLUMNS[field].json !== undefined;
   const members = [
     ...(fields === 'whole' ? [] : fields.filter((field) => !isCopied(field))).flatMap(
-      (field) => COLUMNS[field].member ?? [],
+      (field) => EXPORT_COLUMNS[field].member ?? [],
     ),
     ...conditions.flatMap(({ member }) => member ?? []),
   ];

@@ -1,5 +1,5 @@
 import { ApiProperty, ApiPropertyOptional, PickType } from '@nestjs/swagger';
-import { HEADERS } from '../request-details.dto.js';
+import { HEADER_PAIRS } from '../request-details.dto.js';
 import { RequestLog } from '../request-logs.dto.js';
 
 const NULLABLE_TEXT = { type: 'string', nullable: true } as const;
@@ -44,7 +44,7 @@ export class ExportedRequestLog extends PickType(RequestLog, ['timestamp', 'requ
   })
   consumer_id?: number | null;
 
-  @ApiPropertyOptional({ ...HEADERS, description: 'Request headers; empty when not captured' })
+  @ApiPropertyOptional({ ...HEADER_PAIRS, description: 'Request headers; empty when not captured' })
   request_headers?: [name: string, value: string][];
 
   @ApiPropertyOptional({ ...SIZE, description: 'Size of the request in bytes', example: 0 })
@@ -64,7 +64,7 @@ export class ExportedRequestLog extends PickType(RequestLog, ['timestamp', 'requ
   })
   response_time_ms?: number;
 
-  @ApiPropertyOptional({ ...HEADERS, description: 'Response headers; empty when not captured' })
+  @ApiPropertyOptional({ ...HEADER_PAIRS, description: 'Response headers; empty when not captured' })
   response_headers?: [name: string, value: string][];
 
   @ApiPropertyOptional({ ...SIZE, description: 'Size of the response in bytes', example: 512 })

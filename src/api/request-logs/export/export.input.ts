@@ -55,7 +55,13 @@ export const EXPORT_FIELDS = [
 export type ExportField = (typeof EXPORT_FIELDS)[number];
 
 /** Fields of every row, requested or not. */
-export const ALWAYS: readonly ExportField[] = ['timestamp', 'request_uuid', 'trace_id', 'method', 'url'];
+export const REQUIRED_FIELDS: readonly ExportField[] = [
+  'timestamp',
+  'request_uuid',
+  'trace_id',
+  'method',
+  'url',
+];
 
 /** The fields if none are requested, in addition to the required ones. */
 const DEFAULT_FIELDS: readonly ExportField[] = [

@@ -1,14 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { AppScopedStore } from '../../apps/app-scoped-store.js';
 import type { AppScope } from '../../apps/apps.service.js';
-import type { RowSource } from '../../../queries/files/row-pages.js';
+import { MAX_PAGE_BYTES, type RowSource } from '../../../queries/files/row-pages.js';
 import type { RequestLogKey } from '../request-log-key.js';
-import { isCheap } from './export-conditions.js';
+import { canSelectPage } from './export-conditions.js';
 import type { ExportQuery, ExportRange } from './export-query.js';
-import { countRows, findEnd, selectRows } from './export-statement.js';
+import { countLogs, findEnd, selectLogs } from './export-statement.js';
 
-/** Largest page in bytes: a page is in memory as a whole. */
-const MAX_PAGE_BYTES = 64 * 1024 * 1024;
 /**
  * Shorter than a partition of the logs, so that the end of a page is found in one or two partitions instead
  * of all.
@@ -28,7 +26,7 @@ export class ExportRepository {
     // If the rows of a page reach beyond the first day, so will the next pages.
     let isDense = true;
     return {
-      isCheap: query.filters.every(isCheap),
+      isCheap: query.filters.every(canSelectPage),
       findRange: async (after, count) => {
         const end = Math.max(window.start, after?.timestamp ?? 0) + FIRST_SPAN_MS;
         if (isDense && end < window.end) {
@@ -40,7 +38,7 @@ export class ExportRepository {
         return this.findRange(scope, query, after, count);
       },
       readPage: (range, limit) => {
-        const { params, ...file } = selectRows(scope.appId, query, range, limit);
+        const { params, ...file } = selectLogs(scope.appId, query, range, limit);
         const options = { maxResultBytes: MAX_PAGE_BYTES };
         return this.store.file(
           scope,
@@ -51,7 +49,7 @@ export class ExportRepository {
         );
       },
       count: async (range) => {
-        const { sql, params } = countRows(scope.appId, query, range);
+        const { sql, params } = countLogs(scope.appId, query, range);
         const [row] = await this.store.rows<{ rows: number }>(
           scope,
           'request_logs.export_count',

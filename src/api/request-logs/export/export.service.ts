@@ -9,7 +9,7 @@ import { readSample } from '../../../queries/files/row-pages.js';
 import { ReadAudit } from '../../../access/read-audit.js';
 import { findCapturedFields, forbidCapturedFields } from '../captured-fields.js';
 import type { ExportQuery } from './export-query.js';
-import { ALWAYS, EXPORT_FIELDS, type ExportRequestLogsInput } from './export.input.js';
+import { REQUIRED_FIELDS, EXPORT_FIELDS, type ExportRequestLogsInput } from './export.input.js';
 import { ExportRepository } from './export.repository.js';
 
 @Injectable()
@@ -41,7 +41,7 @@ export class ExportService {
     }
     const query: ExportQuery = {
       format: input.format ?? acceptedFormat,
-      fields: EXPORT_FIELDS.filter((field) => ALWAYS.includes(field) || fields.includes(field)),
+      fields: EXPORT_FIELDS.filter((field) => REQUIRED_FIELDS.includes(field) || fields.includes(field)),
       filters,
       window: { start: Math.max(window.start, logsRetainedFrom(window.now)), end: window.end },
       scope,

@@ -80,7 +80,7 @@ const FEW_ROWS = 1_000;
  * correction.
  */
 const FIELDS_LINE = /^#fields:/i;
-const NOTHING: FileSummary = { read: 0, imported: 0, duplicates: 0, rejected: 0, logged: 0 };
+const EMPTY_SUMMARY: FileSummary = { read: 0, imported: 0, duplicates: 0, rejected: 0, logged: 0 };
 
 /**
  * Imports the lines of one or several sources. Invalid lines are skipped and reported; the import continues.
@@ -89,7 +89,7 @@ const NOTHING: FileSummary = { read: 0, imported: 0, duplicates: 0, rejected: 0,
  * or after a crash, finds the requests in the store.
  */
 export class Importer {
-  readonly summary: ImportSummary = { ...NOTHING };
+  readonly summary: ImportSummary = { ...EMPTY_SUMMARY };
   readonly rejectedLines = new RejectedLineGroups();
   readonly profile = new ImportProfile();
   private parser!: LineParser;
@@ -143,7 +143,7 @@ export class Importer {
     this.parser = new LineParser(this.options.format, this.options);
     this.identities = new LineIdentities(this.options.source);
     this.fieldsLine = undefined;
-    this.file = { ...NOTHING };
+    this.file = { ...EMPTY_SUMMARY };
     return this.file;
   }
 

@@ -239,10 +239,10 @@ function toNumber(value: unknown): unknown {
 
 function findResponseTime(values: LogValues): unknown {
   return (
-    toMilliseconds(values.response_time_ms, 1) ??
-    toMilliseconds(values.response_time_s, 1_000) ??
-    toMilliseconds(values.response_time_us, 1e-3) ??
-    toMilliseconds(values.response_time_ns, 1e-6) ??
+    sumMilliseconds(values.response_time_ms, 1) ??
+    sumMilliseconds(values.response_time_s, 1_000) ??
+    sumMilliseconds(values.response_time_us, 1e-3) ??
+    sumMilliseconds(values.response_time_ns, 1e-6) ??
     parseDuration(values.response_time)
   );
 }
@@ -251,7 +251,7 @@ function findResponseTime(values: LogValues): unknown {
  * A time, or the sum of several times, in milliseconds; undefined if one of them is -1; any other value
  * unchanged.
  */
-function toMilliseconds(value: unknown, perUnit: number): unknown {
+function sumMilliseconds(value: unknown, perUnit: number): unknown {
   if (value === undefined) return undefined;
   const number = typeof value === 'string' && TIMES.test(value) ? sum(value) : toNumber(value);
   if (number === -1) return undefined;
@@ -268,7 +268,7 @@ function sum(times: string): unknown {
 
 /** Milliseconds of a text with units, or of seconds; any other value unchanged. */
 function parseDuration(value: unknown): unknown {
-  const seconds = toMilliseconds(value, 1_000);
+  const seconds = sumMilliseconds(value, 1_000);
   if (typeof seconds !== 'string') return seconds;
   const [match, hours = '0', minutes = '0', rest = '0', unit = 's'] = DURATION.exec(seconds) ?? [];
   if (match === undefined) return value;

@@ -167,7 +167,7 @@ const MAPPED_MEMBERS: readonly string[] = [
   'referer',
   'header.NAME',
 ];
-const HEADERS: Readonly<Record<string, string>> = { user_agent: 'user-agent', referer: 'referer' };
+const HEADER_SOURCES: Readonly<Record<string, string>> = { user_agent: 'user-agent', referer: 'referer' };
 const HEADER = /^header\.([\w-]{1,128})$/;
 
 /**
@@ -181,7 +181,7 @@ export function parseFieldMap(text: string): FieldMap {
   const named: Record<string, string> = {};
   for (const pair of text.split(',')) {
     const [, member = '', name = ''] = /^\s*([^=\s]+)\s*=\s*(\S+)\s*$/.exec(pair) ?? [];
-    const header = HEADERS[member] ?? HEADER.exec(member)?.[1];
+    const header = HEADER_SOURCES[member] ?? HEADER.exec(member)?.[1];
     if (name === '') throw new RangeError('must have the form member=name,member=name');
     if (header !== undefined) named[header.toLowerCase()] = name;
     else if (MAPPED_MEMBERS.includes(member)) members[member] = name;

@@ -19,7 +19,7 @@ interface Field {
 }
 
 /** A line that matches a template, or how much of it matches. */
-export type Match =
+export type TemplateMatch =
   | {
       readonly values: readonly string[];
       /** The text after the last required value. */
@@ -154,7 +154,7 @@ export class TemplateMatcher {
   }
 
   /** The values of a line, with their escapes decoded. */
-  match(given: string): Match {
+  match(given: string): TemplateMatch {
     const line = this.isPadded ? given.replace(/ {2,}/g, ' ') : given;
     const { fields, lastRequired, isOpen } = this;
     if (!line.startsWith(this.before)) return { found: 0, missing: this.names[0] ?? '' };
