@@ -42,6 +42,7 @@ GRANT SELECT ON bins_per_15m_by_consumer_v1 TO request_analytics_reader;
 GRANT SELECT ON bins_per_hour_v1 TO request_analytics_reader;
 GRANT SELECT ON bins_per_day_v1 TO request_analytics_reader;
 GRANT SELECT (app_id, endpoint_id, status_code, marked) ON endpoint_expected_errors_v1 TO request_analytics_reader;
+GRANT SELECT (app_id, method, path, marked) ON endpoint_exclusions_v1 TO request_analytics_reader;
 GRANT SELECT ON consumer_activity_v1 TO request_analytics_reader;
 GRANT SELECT (app_id, app_env_id, endpoint_id) ON endpoint_activity_v1 TO request_analytics_reader;
 GRANT SELECT ON env_activity_v1 TO request_analytics_reader;

@@ -1,4 +1,6 @@
 import { createAdmin } from '../../src/ops/admin/admin.js';
+import { RequestsWriter } from '../../src/write/requests.writer.js';
+import { buildRequest } from '../factories/request.factory.js';
 import { TestApp, WITHOUT_CACHE } from '../setup/app.js';
 import { eventually } from '../setup/eventually.js';
 import { type LogBody, type Query, Tenant } from '../setup/tenant.js';
@@ -147,6 +149,102 @@ describe('an excluded endpoint', () => {
     await tenant.exclude('GET', '/secret');
     expect(await look()).toEqual(before);
     expect(before[0]).toContain('"method":"GET","path":"/secret"}');
+  });
+});
+
+describe('a pattern of excluded endpoints', () => {
+  let app: TestApp;
+  let tenant: Tenant;
+
+  beforeAll(async () => {
+    app = await TestApp.start(WITHOUT_CACHE);
+  });
+
+  beforeEach(async () => {
+    tenant = await Tenant.create(app);
+    await tenant.write(
+      ...['/static/a_b', '/static/a/b', '/Static/a', '/static', '/users'].map((path) => ({
+        path,
+        url: path,
+      })),
+      { method: 'POST', path: '/static/a_b', url: 'POST /static/a_b' },
+    );
+  });
+
+  afterAll(() => app.stop());
+
+  const exclude = (method: string, path: string, excluded = true) =>
+    app.admin.endpoints.setPatternExcluded(tenant.appId, method, path, excluded);
+  const shown = async (of = tenant) => (await of.logs()).data.map(({ url }) => url).sort();
+  const counted = async () => (await tenant.traffic()).data.reduce((sum, { requests }) => sum + requests, 0);
+  const metered = async () =>
+    (await tenant.metrics({ since: iso(Date.now() - HOUR), metrics: ['requests'] })).reduce(
+      (sum, { requests }) => sum + Number(requests),
+      0,
+    );
+  const ALL = ['/Static/a', '/static', '/static/a/b', '/static/a_b', '/users', 'POST /static/a_b'];
+
+  it('leaves out those that are there in each reading, and takes them back', async () => {
+    expect([await shown(), await counted(), await metered()]).toEqual([ALL, 6, 6]);
+    expect(await exclude('get', '/static/*')).toEqual({
+      method: 'GET',
+      path: '/static/*',
+      endpoints: 2,
+      excluded: true,
+    });
+    expect([await shown(), await counted(), await metered()]).toEqual([
+      ['/Static/a', '/static', '/users', 'POST /static/a_b'],
+      4,
+      4,
+    ]);
+    expect(await exclude('GET', '/static/*', false)).toMatchObject({ endpoints: 2, excluded: false });
+    expect([await shown(), await counted(), await metered()]).toEqual([ALL, 6, 6]);
+  });
+
+  it.each([
+    ['*', '/static/*', ['/Static/a', '/static', '/users']],
+    ['P*', '*', ALL.slice(0, -1)],
+    ['GET', '*_b', ['/Static/a', '/static', '/static/a/b', '/users', 'POST /static/a_b']],
+    ['GET', '/st%*', ALL],
+    ['GET', String.raw`\\*`, ALL],
+  ])('matches the whole of method and path: %s %s', async (method, path, expected) => {
+    await exclude(method, path);
+    expect(await shown()).toEqual(expected);
+  });
+
+  it('leaves out those that come later, by another process, and nothing of another app', async () => {
+    const sibling = await tenant.sibling();
+    await exclude('GET', '/later/*');
+    await RequestsWriter.create(app.store).write(tenant.appId, [
+      buildRequest({ path: '/later/x', timestamp: Date.now() - 1_000 }),
+    ]);
+    await sibling.write({ path: '/later/x', url: 'of the sibling' });
+    expect(await shown()).toEqual(ALL);
+    expect(await shown(sibling)).toEqual(['of the sibling']);
+    await exclude('GET', '/later/*', false);
+    expect(await shown()).toHaveLength(ALL.length + 1);
+  });
+
+  it('is listed, and an endpoint that it excludes is taken back with it alone', async () => {
+    await exclude('GET', '/static/*');
+    await tenant.exclude('GET', '/users');
+    const { excluded_patterns, endpoints } = await app.admin.endpoints.list(tenant.appId);
+    expect(excluded_patterns).toEqual([{ method: 'GET', path: '/static/*' }]);
+    const excluded = endpoints.filter((endpoint) => endpoint.excluded);
+    expect(excluded.map(({ path }) => path)).toEqual(['/static/a/b', '/static/a_b', '/users']);
+    await expect(tenant.exclude('GET', '/static/a/b', false)).rejects.toThrow(
+      "GET /static/a/b is excluded by a pattern: include --method 'GET' --path '/static/*'",
+    );
+    await expect(exclude('GET', '/static*', false)).rejects.toThrow('has no excluded pattern GET /static*');
+  });
+
+  it('has a limited length, and an app a limited number of them', async () => {
+    await expect(exclude('GET', `/${'x'.repeat(256)}*`)).rejects.toThrow('at most 256 characters');
+    for (let n = 0; n < 50; n++) await exclude('GET', `/${n}/*`);
+    await expect(exclude('GET', '/more/*')).rejects.toThrow('has 50 excluded patterns');
+    await exclude('GET', '/7/*');
+    await exclude('GET', '/7/*', false);
+    await exclude('GET', '/more/*');
   });
 });
 

@@ -390,6 +390,25 @@ describeEmbedded('import, as a command', () => {
     expect(apart.err).toContainEqual(
       expect.stringMatching(`^${older}: the last line was left out, because it has no line end`),
     );
+    const second = await run('import', newer, '--app', '1');
+    expect(count(second)).toMatchObject({ read: 2, imported: 0, duplicates: 1, rejected: 1 });
+  });
+
+  it('joins a line of JSON that a rotation divided, and takes a whole one without its end', async () => {
+    const [before, whole, last] = [35, 34, 33].map((minutes) =>
+      JSON.stringify({
+        timestamp: new Date(Date.now() - minutes * 60_000).toISOString(),
+        method: 'GET',
+        url: 'https://x.test/divided',
+        status_code: 200,
+      }),
+    ) as [string, string, string];
+    const at = whole.indexOf('url');
+    const older = createFile('divided.json.1', `${before}\n${whole.slice(0, at)}`);
+    const newer = createFile('divided.json', `${whole.slice(at)}\n${last}`);
+    const joined = await run('import', newer, older, '--app', '1');
+    expect([joined.code, count(joined)]).toMatchObject([0, { read: 3, imported: 3, rejected: 0 }]);
+    expect(joined.err.join()).not.toContain('left out');
   });
 
   it.each([[[]], [['--shift-to', 'now']]])(

@@ -49,6 +49,8 @@ describeEmbedded('the first five minutes', () => {
     );
     const token = await ProductProcess.run(['write-token', 'create', '--app', '1'], {}, { cwd });
     expect(token.err).toContain(`Created in app 1 "Shop", team 1 "Acme", the store in ${cwd}/data.`);
+    const app = await ProductProcess.run(['app', 'create', '--team', '1', '--name', 'Web'], {}, { cwd });
+    expect(app.err).toContain(`Created in team 1 "Acme", the store in ${cwd}/data.`);
   });
 
   it('the first serve on a terminal makes the same; elsewhere the log names init', async () => {

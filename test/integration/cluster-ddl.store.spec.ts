@@ -21,6 +21,7 @@ const GLOBAL_TABLES: ReadonlySet<string> = new Set([
   'app_envs_v1',
   'endpoints_v1',
   'endpoint_expected_errors_v1',
+  'endpoint_exclusions_v1',
   'consumer_groups_v1',
   'consumers_v1',
 ]);

@@ -101,7 +101,7 @@ describe('LineSource', () => {
     ['leaves out', 'text', 'a\nb', ['a'], true],
     ['leaves out', 'a single line', 'b', [], true],
     ['gives', 'JSON', '{"a":1}\n {"b":2}', ['{"a":1}', ' {"b":2}'], false],
-    ['gives', 'JSON that is cut', '{"a":1}\n{"b":', ['{"a":1}', '{"b":'], false],
+    ['leaves out', 'JSON that is cut', '{"a":1}\n{"b":', ['{"a":1}'], true],
     ['gives', 'text with its line end', 'a\nb\n', ['a', 'b'], false],
     ['has no', 'blanks', 'a\n  ', ['a'], false],
   ])('%s a last line of a plain file without its end: %s', async (_, __, content, texts, isLeftOut) => {

@@ -32,10 +32,25 @@ FROM app_envs_v1 FINAL
 WHERE app_id IN {app_ids:Array(UInt32)}
 ORDER BY id`;
 
+/** A pattern with `*` as one of LIKE. */
+export const toLike = (column: string) =>
+  String.raw`replaceAll(replaceAll(replaceAll(replaceAll(${column}, '\\', '\\\\'), '%', '\\%'), '_', '\\_'), '*', '%')`;
+
+/**
+ * Whether an endpoint matches an excluded pattern of its app. The patterns are one array, because few apps
+ * have any.
+ */
+const MATCHES_EXCLUSION = `arrayExists(
+    pattern -> method LIKE pattern.1 AND path LIKE pattern.2,
+    (SELECT groupArray((${toLike('method')}, ${toLike('path')})) FROM endpoint_exclusions_v1 FINAL WHERE app_id = {app_id:Int64} AND marked)
+  )`;
+/** Whether an endpoint is excluded, by its own mark or by a pattern. */
+export const IS_EXCLUDED = `(excluded OR ${MATCHES_EXCLUSION})`;
+
 const FIND_SCOPE = `
 SELECT
   (SELECT count() FROM apps_v1 FINAL WHERE team_id = {team_id:UInt32} AND id = {app_id:Int64}) AS owned,
-  (SELECT groupArray(id) FROM endpoints_v1 FINAL WHERE app_id = {app_id:Int64} AND excluded) AS excluded_endpoint_ids,
+  (SELECT groupArray(id) FROM endpoints_v1 FINAL WHERE app_id = {app_id:Int64} AND ${IS_EXCLUDED}) AS excluded_endpoint_ids,
   (SELECT groupArray((endpoint_id, status_code)) FROM endpoint_expected_errors_v1 FINAL WHERE app_id = {app_id:Int64} AND marked) AS expected_errors`;
 
 const FIND_CONSUMER = `

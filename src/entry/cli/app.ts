@@ -64,7 +64,7 @@ function addCreate(app: Command): void {
       runAudited('app.create', { team_id: team }, async () => {
         const created = await withAdmin(async (admin) => {
           const app = await admin.apps.create(team, name, framework);
-          await printPlace(admin, team, app.id);
+          await printPlace(admin, team);
           return app;
         });
         printResult(created);

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { runAudited } from './audit.js';
 import { count, examples, id } from './options.js';
-import { printResult } from './output.js';
+import { printResult, printSections } from './output.js';
 import { withAdmin } from './with-store.js';
 
 interface EndpointOptions {
@@ -21,18 +21,48 @@ export function endpointCommand(program: Command): void {
     .description('exclude endpoints, mark expected errors')
     .addHelpText('after', examples('endpoint exclude --app 1 --method GET --path /internal/status'));
   addExpectError(endpoint);
-  addSetExcluded(endpoint, 'exclude', 'exclude an endpoint from logs, details and traffic, past and future');
-  addSetExcluded(endpoint, 'include', 'take an endpoint back in');
+  addSetExcluded(
+    endpoint,
+    'exclude',
+    'exclude an endpoint from logs, details and traffic, past and future; with `*`, all that match, also later ones',
+  );
+  addSetExcluded(endpoint, 'include', 'take an endpoint or a pattern back in');
+  addList(endpoint);
+}
+
+function addList(endpoint: Command): void {
+  endpoint
+    .command('list')
+    .description('list the excluded patterns and the endpoints of an app')
+    .requiredOption('--app <id>', 'app ID', id)
+    .addHelpText('after', examples('endpoint list --app 1'))
+    .action(({ app }: { app: number }) =>
+      runAudited('endpoint.list', { app_id: app }, async () => {
+        printSections(await withAdmin((admin) => admin.endpoints.list(app)));
+      }),
+    );
 }
 
 function addSetExcluded(endpoint: Command, name: 'exclude' | 'include', description: string): void {
   addEndpointOptions(endpoint.command(name).description(description))
-    .addHelpText('after', examples(`endpoint ${name} --app 1 --method GET --path '/internal/{id}'`))
+    .addHelpText(
+      'after',
+      examples(
+        `endpoint ${name} --app 1 --method GET --path '/internal/{id}'`,
+        `endpoint ${name} --app 1 --method '*' --path '/static/*'`,
+      ),
+    )
     .action(({ app, method, path }: EndpointOptions) =>
       runAudited(`endpoint.${name}`, { app_id: app, method, path }, async () => {
-        const marked = await withAdmin((admin) =>
-          admin.endpoints.setExcluded(app, method, path, name === 'exclude'),
-        );
+        const isExcluded = name === 'exclude';
+        if (`${method}${path}`.includes('*')) {
+          const matched = await withAdmin((admin) =>
+            admin.endpoints.setPatternExcluded(app, method, path, isExcluded),
+          );
+          printResult(matched);
+          return { endpoints: matched.endpoints };
+        }
+        const marked = await withAdmin((admin) => admin.endpoints.setExcluded(app, method, path, isExcluded));
         printResult(marked);
         return { endpoint_id: marked.id };
       }),

@@ -37,8 +37,8 @@ export class Progress {
         hideCursor: true,
         etaBuffer: SAMPLES,
         // It is a text as long as there is no rate.
-        formatTime: (seconds, options, multiple) =>
-          typeof seconds === 'number' ? cliProgress.Format.TimeFormat(seconds, options, multiple) : '?',
+        formatTime: (seconds, options) =>
+          typeof seconds === 'number' ? cliProgress.Format.TimeFormat(roundLeft(seconds), options, 1) : '?',
       },
       Presets.shades_classic,
     );
@@ -72,4 +72,10 @@ export class Progress {
   private draw(): void {
     this.bar?.update(this.reached, { count: this.count });
   }
+}
+
+/** Rounds before the division into units: the library rounds behind it, and shows `1m60s`. */
+function roundLeft(seconds: number): number {
+  const step = seconds > 3_600 ? 60 : 5;
+  return step * Math.round(seconds / step);
 }

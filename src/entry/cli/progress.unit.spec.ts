@@ -53,4 +53,22 @@ describe('the progress on a terminal', () => {
     expect(Math.max(...errors)).toBeLessThan(10);
     expect(shown.slice(shown.lastIndexOf('%') - 4)).toContain('100% | 100000000 lines');
   });
+
+  it('has a time left without 60 seconds behind the minutes or 60 minutes behind the hours', () => {
+    const shown = new Set<string>();
+    jest.spyOn(process.stderr, 'write').mockImplementation((text) => {
+      const [, left] = / (\S+) left/.exec(String(text)) ?? [];
+      if (left !== undefined) shown.add(left);
+      return true;
+    });
+    const total = 8_000;
+    const progress = new Progress(total);
+    for (let position = 0; position < total; position += 10) {
+      progress.update(position, position);
+      jest.advanceTimersByTime(10_000);
+    }
+    progress.stop();
+    for (const left of ['2h0m', '1h5m', '2m0s', '1m50s', '10s']) expect(shown).toContain(left);
+    expect([...shown].filter((left) => /[hm]60|\./.test(left))).toEqual([]);
+  });
 });

@@ -1,5 +1,6 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
+import { parseJson } from '../../../shared/json/parse-json.js';
 import { MAX_RECORD_BYTES } from '../../../records/limits.js';
 import { SIGNATURE_BYTES, explainUnreadable } from './file-signature.js';
 import { gunzip, isGzip } from '../../decoding/gunzip.js';
@@ -37,10 +38,9 @@ interface LineSourceOptions {
  * The lines of a file or of standard input, plain or compressed with gzip or zstd, in batches and in bounded
  * memory. Read it once.
  *
- * In a plain file, a last line without a line end is left out if it is not JSON: it may be half-written, and
- * half of a line of an access log can look complete. Imported, it would be another request than the complete
- * line later. Half an object of JSON is invalid anyway, and a last line of a stream or of compressed data is
- * complete.
+ * In a plain file, a last line without a line end is left out if it is not a whole object of JSON: it may be
+ * half-written, and half of a line of an access log can look complete. Imported, it would be another request
+ * than the complete line later. A last line of a stream or of compressed data is complete.
  */
 export class LineSource implements AsyncIterable<SourceLine[]> {
   private read = 0;
@@ -119,7 +119,7 @@ export class LineSource implements AsyncIterable<SourceLine[]> {
     }
     if (this.hasStopped) return;
     const last = [...splitter.end()];
-    const unfinished = this.mayGrow ? last.find(isNotJson) : undefined;
+    const unfinished = this.mayGrow ? last.find(mayBeHalf) : undefined;
     if (unfinished === undefined) yield* toBatches(last);
     else this.leftOut = unfinished.text;
   }
@@ -230,8 +230,14 @@ function* toBatches(lines: Iterable<SourceLine>): Generator<SourceLine[]> {
   if (batch.length > 0) yield batch;
 }
 
-function isNotJson({ text }: SourceLine): boolean {
-  return text !== null && !text.trimStart().startsWith('{');
+function mayBeHalf({ text }: SourceLine): boolean {
+  if (text?.trimStart().startsWith('{') !== true) return text !== null;
+  try {
+    parseJson(text);
+    return false;
+  } catch {
+    return true;
+  }
 }
 
 const REASONS: Readonly<Record<string, string>> = {
