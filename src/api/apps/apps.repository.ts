@@ -36,16 +36,9 @@ ORDER BY id`;
 export const toLike = (column: string) =>
   String.raw`replaceAll(replaceAll(replaceAll(replaceAll(${column}, '\\', '\\\\'), '%', '\\%'), '_', '\\_'), '*', '%')`;
 
-/**
- * Whether an endpoint matches an excluded pattern of its app. The patterns are one array, because few apps
- * have any.
- */
-const MATCHES_EXCLUSION = `arrayExists(
-    pattern -> method LIKE pattern.1 AND path LIKE pattern.2,
-    (SELECT groupArray((${toLike('method')}, ${toLike('path')})) FROM endpoint_exclusions_v1 FINAL WHERE app_id = {app_id:Int64} AND marked)
-  )`;
+const MATCHES_EXCLUSION = `SELECT e.id FROM endpoints_v1 AS e FINAL CROSS JOIN endpoint_exclusions_v1 AS x FINAL WHERE e.app_id = {app_id:Int64} AND x.app_id = {app_id:Int64} AND x.marked AND e.method LIKE ${toLike('x.method')} AND e.path LIKE ${toLike('x.path')}`;
 /** Whether an endpoint is excluded, by its own mark or by a pattern. */
-export const IS_EXCLUDED = `(excluded OR ${MATCHES_EXCLUSION})`;
+export const IS_EXCLUDED = `(excluded OR id IN (${MATCHES_EXCLUSION}))`;
 
 const FIND_SCOPE = `
 SELECT
