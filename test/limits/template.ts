@@ -10,6 +10,8 @@ export interface Team {
   key: string;
   appId: number;
   clientId: string;
+  /** A write token of the app. */
+  token: string;
 }
 
 /** A data directory with some teams; every attack is made on a copy. */
@@ -25,7 +27,8 @@ export class Template {
         const { id } = await admin.teams.create(`Team ${n}`, 'premium');
         const { key } = await admin.keys.create(id);
         const app = await admin.apps.create(id, `App ${n}`, 'express');
-        this.teams.push({ key, appId: app.id, clientId: app.client_id });
+        const { token } = await admin.writeTokens.create(app.id);
+        this.teams.push({ key, appId: app.id, clientId: app.client_id, token });
       }
     } finally {
       await store.close();
