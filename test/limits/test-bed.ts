@@ -10,12 +10,12 @@ import type { NeighbourHandlers } from './neighbours.process.js';
 import type { Template } from './template.js';
 
 /** The heap that Node takes in a container of 1 GiB. */
-const NODE_OPTIONS = ['--max-old-space-size=512'];
+export const NODE_OPTIONS = ['--max-old-space-size=512'];
 /**
  * What the heap leaves of 1 GiB is shared by queries and what Node keeps outside of the heap. Times are long,
  * so that a busy machine does not look like a refusal.
  */
-const ENVIRONMENT = {
+export const ENVIRONMENT = {
   QUERY_TIMEOUT_SECONDS: '30',
   QUERY_MAX_MEMORY_MB: '256',
   QUERY_MAX_RESULT_MB: '64',
