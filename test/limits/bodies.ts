@@ -332,11 +332,11 @@ export const BODIES: readonly (() => HostileBody)[] = [
   () =>
     packedOtlp(
       'traces',
-      '500 packed bodies of a request that unpack to a thousand times',
+      '200 packed bodies of a request that unpack to a thousand times',
       200,
       exported(
         scopeOf(
-          many(500, () =>
+          many(200, () =>
             span(
               field(
                 9,
@@ -353,7 +353,7 @@ export const BODIES: readonly (() => HostileBody)[] = [
       'traces',
       'attributes of control characters',
       200,
-      exported(scopeOf(many(100, () => span(attributeOf(9, 'x', Buffer.alloc(65_000, 1)))))),
+      exported(scopeOf(many(50, () => span(attributeOf(9, 'x', Buffer.alloc(65_000, 1)))))),
     ),
   () =>
     otlpJson(
