@@ -102,6 +102,7 @@ async function main() {
     mkdirSync(join(ROOT, 'dist-bench/results'), { recursive: true });
     writeFileSync(file, JSON.stringify(results, null, 2));
     process.stdout.write(`${report(results)}\n\nAll figures: ${file}\n`);
+    if (results.operations.some(({ differences }) => differences !== '')) process.exitCode = 1;
   } finally {
     if (!options.keep) workspace.remove();
   }

@@ -71,14 +71,14 @@ export class Service {
   /** The case's statements through the client alone. */
   async floor(one: Case): Promise<Subject> {
     const variants = await this.findStatements(one);
-    const sample = async (nth: number) => (await this.server.call('sample', variant(variants, one, nth))).ms;
+    const sample = (nth: number) => this.server.call('sample', variant(variants, one, nth));
     return { name: 'floor', sample };
   }
 
-  /** Rows that the engine answers the case with. */
-  async floorRows(one: Case): Promise<number> {
+  /** What the engine alone answers to the case's statements. */
+  async floorText(one: Case): Promise<string> {
     const variants = await this.findStatements(one);
-    return (await this.server.call('sample', variant(variants, one, 0))).rows;
+    return this.server.call('answer', variant(variants, one, 0));
   }
 
   /** Milliseconds of each request of a round with so many at once. */

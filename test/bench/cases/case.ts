@@ -3,6 +3,8 @@ export interface PeerQuery {
   /** One text for PostgreSQL and DuckDB, with `$1`, `$2`. */
   sql: string;
   values: (nth: number) => string[];
+  /** Indices in a peer's row of the members that `compared` of the case names. */
+  columns: readonly number[];
 }
 
 /** One question to the service. */
@@ -22,6 +24,8 @@ export interface Case {
   start?: number;
   /** Asked while twenty endpoints are marked as excluded. */
   excluded?: true;
+  /** Members of a record that every database must answer alike, in the same order of records. */
+  compared: readonly string[];
   peer?: PeerQuery;
 }
 

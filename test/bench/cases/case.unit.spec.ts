@@ -1,8 +1,14 @@
 import { type Case, buildPath, moved, peerTime } from './case.js';
 
 const START = Date.UTC(2026, 10, 6, 12);
-const moving: Case = { id: 'page', title: '', start: START, paths: ['/logs?start={start}&limit=100'] };
-const fixed: Case = { id: 'details', title: '', paths: ['/a', '/b'] };
+const moving: Case = {
+  id: 'page',
+  title: '',
+  compared: [],
+  start: START,
+  paths: ['/logs?start={start}&limit=100'],
+};
+const fixed: Case = { id: 'details', title: '', compared: [], paths: ['/a', '/b'] };
 
 it('asks each time for a window of its own', () => {
   expect(buildPath(moving, 0)).toBe('/logs?start=2026-11-06T12:00:00.000Z&limit=100');

@@ -5,6 +5,9 @@ import type { Context } from './context.js';
 const DAY_MS = 86_400_000;
 const RARE_IDS = Array.from({ length: RARE_ENDPOINTS }, (_, index) => HOT_ENDPOINTS - index);
 
+const COMPARED = ['request_uuid', 'status_code', 'request_size_bytes', 'response_size_bytes'];
+const COMPARED_COLUMNS = [1, 7, 8, 9];
+
 /** Slim rows are read first and only those of the page get their names: what a good engineer would write. */
 const peerPage = (where: string, end: number, limit: number) => `
 SELECT l.ts, l.request_uuid, v.name, c.identifier, e.method, e.path, l.url, l.status_code, l.request_size_bytes,
@@ -33,7 +36,12 @@ export function logCases(context: Context): Case[] {
     title,
     start: from,
     paths: [`${base}?${window}&limit=${limit}${query}`],
-    peer: { sql: peerPage(where, end, limit), values: (nth) => [peerTime(from + nth)] },
+    compared: COMPARED,
+    peer: {
+      sql: peerPage(where, end, limit),
+      values: (nth) => [peerTime(from + nth)],
+      columns: COMPARED_COLUMNS,
+    },
   });
   const excluded = EXCLUDED.join();
   return [
@@ -44,7 +52,9 @@ export function logCases(context: Context): Case[] {
       id: 'page-deep',
       title: 'page of 100 at the tenth day',
       paths: deep.map(({ token }) => `${base}?limit=100&next_token=${token}`),
+      compared: COMPARED,
       peer: {
+        columns: COMPARED_COLUMNS,
         sql: peerPage(
           "AND (ts, request_uuid) < ($2::timestamp, '80000000-0000-4000-8000-000000000000'::uuid)",
           end,
@@ -90,7 +100,9 @@ function detailsCase(base: string, { detailUuids }: Context): Case {
     id: 'details',
     title: 'details of one request',
     paths: detailUuids.map((uuid) => `${base}/${uuid}`),
+    compared: COMPARED,
     peer: {
+      columns: COMPARED_COLUMNS,
       sql: `
 SELECT l.ts, l.request_uuid, v.name, c.identifier, e.method, e.path, l.url, l.status_code, l.request_size_bytes,
   l.response_size_bytes, l.response_time_ms, l.client_ip, l.country, d.capture

@@ -88,7 +88,8 @@ function toCase(appId: number, question: MetricQuestion): Case {
       ...(timezone && { timezone }),
       ...(groupBy && { group_by: [groupBy] }),
     },
-    peer: { sql: peerSql(appId, question), values: () => [peerTime(from), peerTime(to)] },
+    compared: ['requests'],
+    peer: { sql: peerSql(appId, question), values: () => [peerTime(from), peerTime(to)], columns: [2] },
   };
 }
 

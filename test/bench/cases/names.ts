@@ -16,13 +16,16 @@ export function nameCases({ appId, end }: Context): Case[] {
       id: 'consumers',
       title: 'consumers, first page of 100',
       paths: [consumers],
-      peer: { sql: peerConsumers(''), values: () => [] },
+      compared: ['id', 'identifier'],
+      peer: { sql: peerConsumers(''), values: () => [], columns: [0, 1] },
     },
     {
       id: 'consumers-since',
       title: 'consumers seen in the last hour',
       paths: [`${consumers}&requests_since=${new Date(since).toISOString()}`],
+      compared: ['id', 'identifier'],
       peer: {
+        columns: [0, 1],
         sql: peerConsumers('AND last_request_at >= $1::timestamp'),
         values: () => [peerTime(since)],
       },
@@ -31,11 +34,13 @@ export function nameCases({ appId, end }: Context): Case[] {
       id: 'endpoints',
       title: 'endpoints (200)',
       paths: [`/v1/apps/${appId}/endpoints`],
+      compared: ['id', 'method', 'path'],
       peer: {
+        columns: [0, 1, 2],
         sql: 'SELECT id, method, path FROM endpoints WHERE app_id = 1 ORDER BY path, method',
         values: () => [],
       },
     },
-    { id: 'apps', title: 'apps', paths: ['/v1/apps'] },
+    { id: 'apps', title: 'apps', paths: ['/v1/apps'], compared: ['id'] },
   ];
 }

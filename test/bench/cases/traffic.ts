@@ -68,7 +68,9 @@ function trafficCase(
       `/v1/apps/${appId}/traffic?interval=${span.interval}&timezone=${zone.name}&limit=1000&start=${iso(from)}&end=${iso(to)}${consumer}`,
     ],
     ...(kind === 'excluded' ? { excluded: true as const } : {}),
+    compared: ['requests', 'bytes_received', 'bytes_sent'],
     peer: {
+      columns: [1, 2, 3],
       sql: `
 SELECT date_trunc('${span.interval}', bucket AT TIME ZONE 'UTC' AT TIME ZONE '${zone.name}') AS period,
   sum(requests), sum(bytes_received), sum(bytes_sent)

@@ -23,15 +23,20 @@ const handlers = {
     await connection.run('CHECKPOINT');
     return statSync(file).size - before;
   },
-  sample: async (id: string, sql: string, values: string[]) => {
+  /** The rows, and the milliseconds that they took. */
+  answer: async (id: string, sql: string, values: string[]) => {
     const startedAt = performance.now();
     const known = prepared.get(id) ?? connection.prepare(sql);
     prepared.set(id, known);
     const statement = await known;
     for (const [index, value] of values.entries()) statement.bindVarchar(index + 1, value);
     const rows = (await statement.runAndReadAll()).getRows();
-    return { ms: performance.now() - startedAt, rows: rows.length };
+    return { ms: performance.now() - startedAt, rows };
   },
+  sample: async (...query: [id: string, sql: string, values: string[]]) =>
+    (await handlers.answer(...query)).ms,
+  rows: async (...query: [id: string, sql: string, values: string[]]) =>
+    (await handlers.answer(...query)).rows.map((row) => row.map(String)),
 };
 export type DuckDbHandlers = typeof handlers;
 

@@ -48,27 +48,27 @@ export class Peers {
 
   /** The case in both databases; none when they have no such question. */
   subjects(one: Case): Subject[] {
-    return this.both(one).map(({ name, call }) => ({ name, sample: async (nth) => (await call(nth)).ms }));
+    const { id, peer } = one;
+    if (!peer) return [];
+    return [
+      { name: 'postgres', sample: async (nth) => (await this.postgres.answer(id, peer, nth)).ms },
+      { name: 'duckdb', sample: (nth) => this.duckdb.call('sample', id, peer.sql, peer.values(nth)) },
+    ];
   }
 
-  /** Rows that each answers the case with. */
-  async rows(one: Case): Promise<number[]> {
-    return Promise.all(this.both(one).map(async ({ call }) => (await call(0)).rows));
+  /** What each answers to the case: of each row, the columns that are compared. */
+  async rows({ id, peer }: Case): Promise<{ name: string; rows: string[][] }[]> {
+    if (!peer) return [];
+    const { rows } = await this.postgres.answer(id, peer, 0);
+    const answers = { postgres: rows, duckdb: await this.duckdb.call('rows', id, peer.sql, peer.values(0)) };
+    return Object.entries(answers).map(([name, all]) => ({
+      name,
+      rows: all.map((row) => peer.columns.map((column) => row[column] ?? '')),
+    }));
   }
 
   async stop(): Promise<void> {
     await Promise.all([this.postgres.stop(), this.duckdb.stop()]);
-  }
-
-  private both({ id, peer }: Case) {
-    if (!peer) return [];
-    return [
-      { name: 'postgres', call: (nth: number) => this.postgres.sample(id, peer, nth) },
-      {
-        name: 'duckdb',
-        call: (nth: number) => this.duckdb.call('sample', id, peer.sql, peer.values(nth)),
-      },
-    ];
   }
 }
 

@@ -27,11 +27,15 @@ export class Postgres {
   }
 
   /** Prepared once for each case, as a service would. */
-  async sample(id: string, { sql, values }: PeerQuery, nth: number): Promise<{ ms: number; rows: number }> {
+  async answer(
+    id: string,
+    { sql, values }: PeerQuery,
+    nth: number,
+  ): Promise<{ ms: number; rows: string[][] }> {
     const query = { name: id, text: sql, values: values(nth), rowMode: 'array' as const, types: AS_TEXT };
     const startedAt = performance.now();
     const { rows } = await this.cluster.client.query<string[]>(query);
-    return { ms: performance.now() - startedAt, rows: rows.length };
+    return { ms: performance.now() - startedAt, rows: rows.map((row) => row.map(String)) };
   }
 
   /** Bytes of a table with its indexes and what is kept outside of its rows. */

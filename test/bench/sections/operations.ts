@@ -26,7 +26,7 @@ export interface Operation {
   besideSmall: Samples;
   /** `floor`, `postgres` and `duckdb`. */
   besidePeers: Samples;
-  /** Rows that did not come out alike; empty when all is well. */
+  /** Rows that are not alike; empty where all are. */
   differences: string;
 }
 
@@ -58,7 +58,7 @@ async function measure({ service, small, peers }: Subjects, one: Case, budgetMs:
   const http = service.http(one);
   const floor = await service.floor(one);
   const others = peers?.subjects(one) ?? [];
-  const { records, differences } = await compared(service, peers, one);
+  const { records, differences } = await compareRows(service, peers, one);
   const beside = async (subjects: Subject[], nth: number): Promise<Samples> =>
     subjects.length < 2 ? {} : interleave(subjects, budgetMs, nth * VARIANTS_APART);
   const smaller = small && smallCase ? [http, small.http(smallCase, 'small')] : [];
@@ -73,20 +73,33 @@ async function measure({ service, small, peers }: Subjects, one: Case, budgetMs:
   };
 }
 
-/** Whether all responses have the same number of rows; the service's own has one less where more follow. */
-async function compared(service: Service, peers: Peers | undefined, one: Case) {
+/** Compares the service's records with the rows of the engine alone and of the peers. */
+async function compareRows(service: Service, peers: Peers | undefined, one: Case) {
   const text = await service.get(one.paths[0]?.replace('{start}', formatStart(one)) ?? '', one.body);
+  const records = readRecords(text, one);
+  const rows = records.map((record) => one.compared.map((name) => String(record[name])));
+  const engine = await service.floorText(one);
+  const missing = rows.flat().find((value) => !engine.includes(value));
+  const differences = missing === undefined ? [] : [`the engine alone has no ${missing}`];
+  for (const { name, rows: others } of (await peers?.rows(one)) ?? [])
+    differences.push(...describeDifference(rows, name, others));
+  return { records: records.length, differences: differences.join('; ') };
+}
+
+function readRecords(text: string, { body }: Case): readonly Record<string, unknown>[] {
   // Metrics come as a line for each row.
-  if (one.body) return { records: text.split('\n').length - 1, differences: '' };
-  const response = JSON.parse(text) as { data?: unknown[]; has_more?: boolean };
-  const records = response.data?.length ?? 1;
-  if (!one.peer) return { records, differences: '' };
-  const rows = [
-    records + (response.has_more ? 1 : 0),
-    await service.floorRows(one),
-    ...((await peers?.rows(one)) ?? []),
-  ];
-  return { records, differences: new Set(rows).size === 1 ? '' : rows.join(' / ') };
+  const lines = body ? text.split('\n').filter((line) => line !== '') : [text];
+  const values = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+  const [first] = values;
+  return Array.isArray(first?.data) ? (first.data as Record<string, unknown>[]) : values;
+}
+
+/** Peers answer one row more than the page where more follow. */
+function describeDifference(rows: string[][], name: string, others: string[][]): string[] {
+  const isPage = others.length === rows.length || others.length === rows.length + 1;
+  if (!isPage) return [`${rows.length} rows / ${name} ${others.length}`];
+  const index = rows.findIndex((row, nth) => row.join() !== others[nth]?.join());
+  return index < 0 ? [] : [`row ${index}: ${rows[index]?.join()} / ${name} ${others[index]?.join()}`];
 }
 
 function formatStart({ start = 0 }: Case): string {

@@ -19,13 +19,18 @@ export class Floor {
     });
   }
 
-  /** Runs the statements one after another; milliseconds, and the rows of all. */
-  async sample(statements: readonly Statement[], client = 0): Promise<{ ms: number; rows: number }> {
+  /** Milliseconds of the statements, one after another. */
+  async sample(statements: readonly Statement[], client = 0): Promise<number> {
     const startedAt = performance.now();
+    await this.answer(statements, client);
+    return performance.now() - startedAt;
+  }
+
+  /** The results of the statements, one behind the other. */
+  async answer(statements: readonly Statement[], client = 0): Promise<string> {
     const texts: string[] = [];
     for (const { sql, format } of statements) texts.push(await this.text(client, sql, format));
-    const ms = performance.now() - startedAt;
-    return { ms, rows: texts.join('').split('\n').length - 1 };
+    return texts.join('');
   }
 
   /** So many at once for a while; the milliseconds that each took. */
@@ -36,7 +41,7 @@ export class Floor {
     const worker = async (client: number) => {
       while (performance.now() < until) {
         const statements = variants[next++ % variants.length] ?? [];
-        const { ms } = await this.sample(statements, client);
+        const ms = await this.sample(statements, client);
         if (performance.now() < until) took.push(ms);
       }
     };

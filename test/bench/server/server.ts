@@ -31,6 +31,7 @@ const handlers = {
       await response.text();
     }),
   sample: (statements: readonly Statement[]) => floor.sample(statements),
+  answer: (statements: readonly Statement[]) => floor.answer(statements),
   round: (variants: readonly Statement[][], concurrency: number, forMs: number) =>
     floor.round(variants, concurrency, forMs),
   sql: (text: string) => floor.run(text),
