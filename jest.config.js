@@ -1,7 +1,6 @@
 /** @type {import('jest').Config} */
 export default {
-  testEnvironment: '<rootDir>/test/setup/jest/environment.cjs',
-  runtime: '<rootDir>/test/setup/jest/runtime.cjs',
+  testEnvironment: 'node',
   roots: ['<rootDir>/src', '<rootDir>/test'],
   testRegex: '\\.spec\\.ts$',
   // `npm test` leaves out the slow suites, which start and kill processes, open a browser or wait for time

@@ -70,8 +70,6 @@ describe('lookUpCountry', () => {
 describe('openCountryDatabase', () => {
   const directory = mkdtempSync(join(tmpdir(), 'request-analytics-mmdb-'));
   afterAll(() => {
-    // The database stays open in the module: the next suites of this worker load modules anew.
-    jest.resetModules();
     rmSync(directory, { recursive: true });
   });
 
