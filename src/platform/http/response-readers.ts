@@ -8,17 +8,16 @@ import type { CutReason, Metrics } from '../../telemetry/metrics/metrics.js';
 import { rateLimitExceeded, serviceUnavailable } from './api-error.js';
 
 export interface ReaderLimits {
-  /** Average bytes in a minute that a client must take in each second of waiting for it. */
+  /** Average bytes in a window that a client must take in each second of waiting for it. */
   readonly bytesPerSecond: number;
   /** Bytes of all bodies that clients have not read yet. */
   readonly maxUnreadBytes: number;
+  /** Milliseconds of waiting for the client after which its rate is judged; a minute. */
+  readonly windowMs?: number;
 }
 
 const LOOK_EVERY_MS = 1_000;
-const WINDOW_MS = 60_000;
-/**
- * Larger than the buffers of all writers, so that a piece is requested once the previous piece is written.
- */
+/** Larger than the buffers of all writers, so that a piece is requested once the previous piece is written. */
 const PIECE_BYTES = 128 * 1024;
 /**
  * Smaller bodies are never refused: an error would be hardly smaller, and the buffers of the operating
@@ -44,23 +43,24 @@ interface Reading {
 }
 
 /**
- * Bounds what clients cost that do not read their responses, however a response is sent: a client that
- * reads too slowly loses its
- * connection, and what it has not read yet counts against its team. A body that is given as a whole counts
- * from then on, and is
- * refused where there is no room for it. Everything else counts as it is found unread on its connection,
- * each second.
+ * Bounds what clients cost that do not read their responses, however a response is sent. A client that reads
+ * too slowly loses its connection, and what it has not read yet counts against its team. A body that is given
+ * as a whole counts from then on, and is refused where there is no room for it. Everything else counts as it
+ * is found unread on its connection, each second.
  */
 export class ResponseReaders {
   private readonly log = new Logger(ResponseReaders.name);
   private readonly readings = new Map<ServerResponse, Reading>();
   private bytesPerSecond = 0;
+  private windowMs = 0;
   private unread = new FairShares(Infinity);
   private metrics: Metrics | null = null;
 
   /** Until then nothing is limited. */
-  limit({ bytesPerSecond, maxUnreadBytes }: ReaderLimits, metrics: Metrics | null): void {
+  limit(limits: ReaderLimits, metrics: Metrics | null): void {
+    const { bytesPerSecond, maxUnreadBytes, windowMs = 60_000 } = limits;
     this.bytesPerSecond = bytesPerSecond;
+    this.windowMs = windowMs;
     this.unread = new FairShares(maxUnreadBytes);
     this.metrics = metrics;
   }
@@ -173,8 +173,8 @@ export class ResponseReaders {
     else {
       reading.windowMs += LOOK_EVERY_MS;
       reading.waitedMs += LOOK_EVERY_MS;
-      if (reading.windowMs <= WINDOW_MS) return;
-      if (sent - reading.from < (this.bytesPerSecond * WINDOW_MS) / 1_000) this.cut(response, 'slow');
+      if (reading.windowMs <= this.windowMs) return;
+      if (sent - reading.from < (this.bytesPerSecond * this.windowMs) / 1_000) this.cut(response, 'slow');
       else Object.assign(reading, { windowMs: LOOK_EVERY_MS, from: sent });
     }
   }
