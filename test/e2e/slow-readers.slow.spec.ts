@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { type IncomingMessage, type Server, request } from 'node:http';
+import { type IncomingMessage, request } from 'node:http';
 import { type AddressInfo, type Socket, connect } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';

@@ -17,7 +17,7 @@ export interface ReaderLimits {
 }
 
 const LOOK_EVERY_MS = 1_000;
-/** Larger than the buffers of all writers, so that a piece is requested once the previous piece is written. */
+/** Larger than the buffers of all writers, so that a piece is requested once the one before is written. */
 const PIECE_BYTES = 128 * 1024;
 /**
  * Smaller bodies are never refused: an error would be hardly smaller, and the buffers of the operating
