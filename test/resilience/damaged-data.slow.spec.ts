@@ -1,12 +1,21 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join, relative } from 'node:path';
 import { ClickHouse } from '../../src/store/client/clickhouse.client.js';
 import { Config } from '../../src/config/config.js';
 import { buildSync } from '../collector/setup/messages.js';
 import { detail } from '../setup/contract.js';
-import { type Prepared, dataDirectory, prepare } from '../setup/data-directory.js';
+import { type Prepared, administer, dataDirectory, prepare } from '../setup/data-directory.js';
 import { eventually } from '../setup/eventually.js';
 import { getValue, parseExposition } from '../setup/exposition.js';
 import { ProductProcess } from '../setup/product-process.js';
@@ -134,6 +143,15 @@ describeEmbedded('a store whose data is damaged', () => {
       { damaged: 1, missing: 0 },
     ],
     [
+      'the directory of a part is missing',
+      (directory) => {
+        rmSync(join(findFile(directory, 'endpoints_v1'), '..'), { recursive: true });
+      },
+      'endpoints_v1',
+      'the directory of the part was missing at a start',
+      { damaged: 1, missing: 0 },
+    ],
+    [
       'the definition of a table is missing',
       (directory) => {
         rmSync(join(directory, 'metadata/default/endpoints_v1.sql'));
@@ -218,6 +236,73 @@ describeEmbedded('a store whose data is damaged', () => {
     });
     const { code, out } = await ProductProcess.run(['verify'], env);
     expect([code, out.filter((line) => !line.includes('"status":"ok"'))]).toEqual([0, []]);
+  });
+
+  describe('that is whole, and whose process was killed', () => {
+    const CONSUMER = 'person@people.example';
+    const inStore = (env: NodeJS.ProcessEnv, ...statements: string[]) =>
+      administer(env, async (_, store) => {
+        for (const statement of statements) await store.command(statement);
+      });
+
+    it.each<[string, (env: NodeJS.ProcessEnv, partition: string) => Promise<unknown>]>([
+      [
+        'expired',
+        (env) =>
+          inStore(
+            env,
+            'ALTER TABLE request_logs_v1 MODIFY SETTING old_parts_lifetime = 0',
+            'ALTER TABLE request_logs_v1 MODIFY TTL toDateTime(timestamp) + INTERVAL 1 DAY SETTINGS mutations_sync = 2',
+          ),
+      ],
+      [
+        'erased',
+        async (env) => {
+          const args = [
+            'consumer',
+            'erase',
+            '--app',
+            String(prepared.appId),
+            '--identifier',
+            CONSUMER,
+            '--yes',
+          ];
+          expect(await ProductProcess.run(args, env)).toMatchObject({ code: 0 });
+        },
+      ],
+      [
+        'dropped',
+        (env, partition) => inStore(env, `ALTER TABLE request_logs_v1 DROP PARTITION ID '${partition}'`),
+      ],
+    ])('is not damaged because a part is gone whose rows were %s', async (how, remove) => {
+      const env = copyAfter(`rows-${how}`, () => undefined);
+      const table = findTable(env.DATA_DIR!, 'request_logs_v1');
+      const before = new Set(readdirSync(table));
+      const file = join(copies, `${how}.ndjson`);
+      const line = {
+        timestamp: new Date(Date.now() - 6 * 86_400_000).toISOString(),
+        method: 'GET',
+        url: '/a',
+      };
+      writeFileSync(file, JSON.stringify({ ...line, status_code: 200, consumer: { identifier: CONSUMER } }));
+      const imported = await ProductProcess.run(['import', file, '--app', String(prepared.appId)], env);
+      expect([imported.code, imported.err.filter((text) => text.startsWith('error'))]).toEqual([0, []]);
+      const part = readdirSync(table).find((name) => !before.has(name) && /(_\d+){3}$/.test(name))!;
+      expect(readFileSync(join(env.DATA_DIR!, 'parts.json'), 'utf8')).toContain(part);
+      const [partition = ''] = part.split('_');
+
+      const service = await ProductProcess.start(['serve'], env);
+      expect(existsSync(join(table, part))).toBe(true);
+      await remove(env, partition);
+      await eventually(async () => {
+        // Makes the engine remove old and empty parts now.
+        await inStore(env, `ALTER TABLE request_logs_v1 DROP PARTITION ID 'none'`);
+        return !readdirSync(table).some((name) => name.startsWith(`${partition}_`));
+      });
+      await service.crash();
+      const { code, out } = await ProductProcess.run(['verify'], env);
+      expect([code, out.filter((text) => !text.includes('"status":"ok"'))]).toEqual([0, []]);
+    });
   });
 
   it('does not make the collector say that an app is unknown', async () => {

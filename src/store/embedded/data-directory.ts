@@ -146,6 +146,11 @@ export function findLockOwner(directory: string): number | undefined {
   return hasOpen(pid, status) ? pid : undefined;
 }
 
+/** Whether an engine, of this process or another, has the directory open, or was killed while it had. */
+export function isOpen(directory: string): boolean {
+  return existsSync(join(directory, STATUS));
+}
+
 /**
  * Whether another process has the directory, after the engine of this process failed to open it. The other
  * process writes its ID a moment after it has the lock; an engine that failed writes no file.

@@ -19,14 +19,16 @@ const PART = /^(.+)_(\d+)_(\d+)_\d+(?:_\d+)?$/;
  * @returns the number of dropped entries
  */
 export function repairDeduplicationLogs(directory: string): number {
-  const dropped = listTableDirectories(join(directory, 'store')).map(repairTable);
+  const dropped = listTableDirectories(directory).map((table) => repairTable(join(directory, table)));
   return dropped.reduce((sum, count) => sum + count, 0);
 }
 
-function listTableDirectories(store: string): string[] {
+/** The directories of tables, below the data directory. */
+export function listTableDirectories(directory: string): string[] {
+  const store = join(directory, 'store');
   if (!existsSync(store)) return [];
   return readdirSync(store).flatMap((group) =>
-    readdirSync(join(store, group)).map((table) => join(store, group, table)),
+    readdirSync(join(store, group)).map((table) => join('store', group, table)),
   );
 }
 
@@ -55,19 +57,19 @@ function replayLogs(logs: readonly string[]): Map<string, string> {
   return blocks;
 }
 
-interface Range {
+export interface Range {
   partition: string;
   first: number;
   last: number;
 }
 
-function parseRange(part: string): Range | undefined {
+export function parseRange(part: string): Range | undefined {
   const [, partition, first, last] = PART.exec(part) ?? [];
   return partition === undefined ? undefined : { partition, first: Number(first), last: Number(last) };
 }
 
 /** Whether the part exists, or a part that it was merged into; true for names that are not part names. */
-function isCovered(parts: readonly Range[], name: string): boolean {
+export function isCovered(parts: readonly Range[], name: string): boolean {
   const wanted = parseRange(name);
   return (
     !wanted ||

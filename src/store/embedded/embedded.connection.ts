@@ -4,8 +4,9 @@ import { DataDirectoryInUse, DataDirectoryUnusable, StoreUnavailable } from '../
 import { MAX_STATEMENT_BYTES, type Parameters, renderParameters } from '../client/query-parameters.js';
 import { loadChdb } from './chdb.js';
 import type { EngineConnection, EngineParams } from './engine-client.js';
-import { findLockOwner, isTaken, markMissingTables, prepareDataDirectory } from './data-directory.js';
+import { findLockOwner, isOpen, isTaken, markMissingTables, prepareDataDirectory } from './data-directory.js';
 import { giveToOwner } from './owner.js';
+import { discardPartList, markMissingParts, recordParts } from './part-list.js';
 import { finishRestore } from './restored-data.js';
 import { repairDeduplicationLogs } from './deduplication-log.js';
 
@@ -73,6 +74,8 @@ export class EmbeddedConnection implements EngineConnection {
     prepareDataDirectory(directory);
     if (findLockOwner(directory) !== undefined) throw new DataDirectoryInUse(path);
     finishRestore(directory);
+    // First: the next line makes the directories of missing tables.
+    markMissingParts(directory);
     markMissingTables(directory);
     repairDeduplicationLogs(directory);
     // The two types are two copies of the same declarations: the engine's package was built against the
@@ -80,6 +83,8 @@ export class EmbeddedConnection implements EngineConnection {
     const openSession = () => createChdbConnection({ path: directory }) as unknown as EngineConnection;
     try {
       const anchor = new Session(directory, { connectionArgs: ENGINE_ARGUMENTS });
+      // A process that just closed the directory may have written the list after the check above.
+      discardPartList(directory);
       return new EmbeddedConnection(maxIdle, openSession, anchor, drainPending, directory);
     } catch (error) {
       // Another process may have opened the directory after the check above.
@@ -199,6 +204,9 @@ export class EmbeddedConnection implements EngineConnection {
     await Promise.all(this.idle.map((session) => session.close()));
     this.anchor.close();
     await this.drainEngine();
+    recordParts(this.directory);
+    // Another connection or process has it open.
+    if (isOpen(this.directory)) discardPartList(this.directory);
     try {
       // Root may have run this command. Without the change, a service of another account could not link or
       // remove root's files.

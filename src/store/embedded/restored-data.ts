@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync } 
 import { join } from 'node:path';
 import { flush, writeFlushed } from './flush.js';
 import { giveToOwner } from './owner.js';
+import { discardPartList } from './part-list.js';
 
 /** In the data directory; a restored store stays here until it is complete. */
 const RESTORE = '.restore';
@@ -44,6 +45,8 @@ export function discardRestore(directory: string): void {
  */
 export function exchangeRestored(directory: string): void {
   const restore = join(directory, RESTORE);
+  // It names the parts of the current store; the restored one may have none.
+  discardPartList(directory);
   mkdirSync(join(restore, OLD), { recursive: true });
   giveToOwner(restore, directory);
   writeFlushed(join(restore, STEP), OUT);

@@ -1,6 +1,7 @@
 import type { ClickHouse } from '../client/clickhouse.client.js';
 import { StoreUnavailable, StoredDataDamaged } from '../client/clickhouse.errors.js';
 import { MISSING_TABLE_MARK } from '../embedded/data-directory.js';
+import { MISSING_PART_MARK } from '../embedded/part-list.js';
 import { listTables, readMigrations } from '../migrations/migrate.js';
 import { MigrationError } from '../migrations/migration.error.js';
 
@@ -134,11 +135,16 @@ async function findSetAside(store: ClickHouse): Promise<Damage[]> {
   return parts.map(({ table, name, reason, path }) => ({
     table,
     part: name,
-    what:
-      name === MISSING_TABLE_MARK
-        ? `the directory of the table was missing, and an empty one was made; marked by ${path}`
-        : `set aside by the engine (${reason}), its rows are missing; it is in ${path}`,
+    what: describeSetAside(name, reason, path),
   }));
+}
+
+function describeSetAside(name: string, reason: string, path: string): string {
+  if (name === MISSING_TABLE_MARK)
+    return `the directory of the table was missing, and an empty one was made; marked by ${path}`;
+  if (name.startsWith(MISSING_PART_MARK))
+    return `the directory of the part was missing at a start, and its rows with it; marked by ${path}`;
+  return `set aside by the engine (${reason}), its rows are missing; it is in ${path}`;
 }
 
 const DAMAGED_PART = /from part \S*\/(\S+?)\/ in table \w+\.(\w+) /;
