@@ -91,13 +91,13 @@ export class RequestsWriter {
    */
   async writeCounts(appId: number, counts: readonly CountRecord[], token: string): Promise<void> {
     const resolved = await this.names.resolve(appId, counts);
-    const pieces = encodePieces(
+    const steps = encodePieces(
       'request_counts',
       resolved,
       ({ record, ids }) => toCountRow(appId, record, ids),
       ({ record }) => weighCount(record),
     );
-    for (const [index, { table, rows }] of [...pieces].entries())
+    for (const [index, { table, rows }] of (await new Slices().run(steps)).entries())
       await this.store.insert(table, [rows], index === 0 ? token : `${token}${index}`);
   }
 
@@ -122,20 +122,24 @@ export class RequestsWriter {
       appId,
       records.map((record) => (isProbe(record) ? { ...record, registersPath: false } : record)),
     );
-    const pieces = encodePieces(
-      'requests',
-      resolved,
-      ({ record, ids }) => toRequestRow(appId, record, ids),
-      ({ record }) => weighRequest(record),
+    const work = new Slices();
+    const pieces = await work.run(
+      encodePieces(
+        'requests',
+        resolved,
+        ({ record, ids }) => toRequestRow(appId, record, ids),
+        ({ record }) => weighRequest(record),
+      ),
     );
-    const spans = await listSpans(appId, resolved);
+    const spans = await listSpans(appId, resolved, work);
+    pieces.push(...(await work.run(encodePieces('logged_spans', spans, (row) => row, weighSpan))));
     const batch = {
       // Derived from its requests, so that two processes without Redis write the same batches if they import
       // the same file.
       id: hashUuid([appId, ...records.map(({ request_uuid }) => request_uuid)].join()),
       createdAt: formatBatchTime(),
       messages: [],
-      pieces: [...pieces, ...encodePieces('logged_spans', spans, (row) => row, weighSpan)],
+      pieces,
       requests: records.map(({ request_uuid }) => requestKey({ app_id: appId, request_uuid })),
     };
     // The same batch may be written again.
@@ -146,15 +150,13 @@ export class RequestsWriter {
 }
 
 /** The rows of the captured spans of requests. */
-async function listSpans(app_id: number, requests: readonly WithIds<RequestRecord>[]) {
+async function listSpans(app_id: number, requests: readonly WithIds<RequestRecord>[], work: Slices) {
   const now = Date.now();
-  const work = new Slices();
   const rows: (SpanRecord & { app_id: number; app_env_id: number })[] = [];
-  for (const { record, ids } of requests) {
+  await work.forEach(requests, ({ record, ids }) => {
     for (const span of readSpanRecords(record, now))
       rows.push({ app_id, app_env_id: ids.app_env_id, ...span });
-    if (work.isOver) await work.giveWay();
-  }
+  });
   return rows;
 }
 

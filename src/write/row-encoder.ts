@@ -1,3 +1,4 @@
+import type { Steps } from '../shared/async/slices.js';
 import type { IngestTable, Piece } from './batch-log.js';
 import { dateTime64 } from '../records/names/id-generator.js';
 import type { RequestIds } from '../records/names/name-registry.js';
@@ -27,7 +28,8 @@ export function* encodePieces<T>(
   items: readonly T[],
   toRow: (item: T) => Row,
   weigh: (item: T) => number = () => 0,
-): Generator<Piece> {
+): Steps<Piece[]> {
+  const pieces: Piece[] = [];
   let columns: (keyof Row)[] = [];
   let texts: string[] = [];
   let length = 0;
@@ -36,15 +38,17 @@ export function* encodePieces<T>(
     if (columns.length === 0) columns = Object.keys(rows[0] ?? {}) as (keyof Row)[];
     const text = JSON.stringify(rows.map((row) => columns.map((column) => row[column]))).slice(1, -1);
     if (texts.length > 0 && length + text.length > CHARACTERS_IN_PIECE) {
-      yield { table, rows: texts.join() };
+      pieces.push({ table, rows: texts.join() });
       texts = [];
       length = 0;
     }
     if (texts.length === 0) texts.push(JSON.stringify(columns));
     texts.push(text);
     length += text.length;
+    yield;
   }
-  if (texts.length > 0) yield { table, rows: texts.join() };
+  if (texts.length > 0) pieces.push({ table, rows: texts.join() });
+  return pieces;
 }
 
 /** Estimated characters of a request's row: captured JSON is escaped in it. */

@@ -1,3 +1,4 @@
+import { finish } from '../shared/async/slices.js';
 import { encodePieces } from './row-encoder.js';
 
 interface Row {
@@ -6,7 +7,7 @@ interface Row {
 }
 
 const encode = (rows: readonly Row[]) =>
-  [...encodePieces('requests', rows, (row) => row)].map(
+  finish(encodePieces('requests', rows, (row) => row)).map(
     ({ rows: text }) => JSON.parse(`[${text}]`) as unknown[],
   );
 
@@ -40,14 +41,14 @@ describe('encodePieces', () => {
   it('begins each piece with the names', () => {
     const text = 'x'.repeat(5 * 1024 * 1024);
     const rows = [1, 2, 3].map((app_id) => ({ app_id, text }));
-    const pieces = [
-      ...encodePieces(
+    const pieces = finish(
+      encodePieces(
         'requests',
         rows,
         (row) => row,
         () => text.length,
       ),
-    ];
+    );
     expect(pieces.map(({ rows: one }) => JSON.parse(`[${one}]`) as unknown[])).toEqual(
       [1, 2, 3].map((app_id) => [
         ['app_id', 'text'],

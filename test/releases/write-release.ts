@@ -15,6 +15,7 @@ import { Config } from '../../src/config/config.js';
 import { PRODUCT_VERSION } from '../../src/config/version.js';
 import type { RequestRecord } from '../../src/records/request-record.js';
 import { RequestsWriter } from '../../src/write/requests.writer.js';
+import { finish } from '../../src/shared/async/slices.js';
 import { encodePieces, toRequestRow } from '../../src/write/row-encoder.js';
 import { buildRequest } from '../factories/request.factory.js';
 import { dataDirectory } from '../setup/data-directory.js';
@@ -126,7 +127,7 @@ async function fill(config: Config) {
     );
     await writer.close();
     await admin.endpoints.setExcluded(appId, 'GET', '/admin', true);
-    const pieces = [...encodePieces('requests', [pending], (one) => toRequestRow(appId, one, first!.ids))];
+    const pieces = finish(encodePieces('requests', [pending], (one) => toRequestRow(appId, one, first!.ids)));
     return { key, revokedKey, appId, batch: { id: uuid('batch'), pieces } };
   } finally {
     await store.close();

@@ -58,6 +58,14 @@ export class Slices {
     }
   }
 
+  /** Calls for each item; each call must be short. */
+  async forEach<T>(items: Iterable<T>, call: (item: T) => void): Promise<void> {
+    for (const item of items) {
+      call(item);
+      if (this.isOver) await this.giveWay();
+    }
+  }
+
   /** Runs all steps of the work; each step must be short. */
   async run<T>(steps: Steps<T>): Promise<T> {
     for (;;) {

@@ -6,6 +6,7 @@ import type { DimensionNames, NameRegistry, RequestIds, WithIds } from '../../re
 import type { RequestRecord } from '../../records/request-record.js';
 import { encodePieces, toCountRow, toLogRow, weighCount, weighRequest } from '../row-encoder.js';
 import { type SpanRecord, weighSpan } from '../../records/span-record.js';
+import { Slices, type Steps } from '../../shared/async/slices.js';
 import type { ClientApp, ClientApps } from '../../access/tokens/client-apps.js';
 import {
   type ErrorRecord,
@@ -58,9 +59,10 @@ export class BatchBuilder {
     const requests = requestsIn(messages);
     const unknown = groupByApp(await this.knownRequests.filterUnknown(requests));
     const rows = noRows();
+    const work = new Slices();
     for (const [appId, appMessages] of groupByApp(messages)) {
-      await this.updateFramework(appMessages);
-      await this.addRows(rows, appId, appMessages, unknown.get(appId) ?? []);
+      await work.wait(this.updateFramework(appMessages));
+      await this.addRows(rows, appId, appMessages, unknown.get(appId) ?? [], work);
     }
     return {
       id: randomUUID(),
@@ -70,7 +72,7 @@ export class BatchBuilder {
         message_uuid,
         instance_uuid: message.instanceUuid,
       })),
-      pieces: [...encode(rows)],
+      pieces: await work.run(encode(rows)),
       requests: requests.map(requestKey),
     };
   }
@@ -79,7 +81,7 @@ export class BatchBuilder {
   async buildSettled(due: DueInstances): Promise<Batch | null> {
     const rows = noRows();
     await this.instances.settle(due, rows);
-    const pieces = [...encode(rows)];
+    const pieces = await new Slices().run(encode(rows));
     if (pieces.length === 0) return null;
     return { id: randomUUID(), createdAt: formatBatchTime(), messages: [], pieces };
   }
@@ -96,6 +98,7 @@ export class BatchBuilder {
     appId: number,
     appMessages: readonly AppMessage[],
     requests: readonly MessageRequest[],
+    work: Slices,
   ): Promise<void> {
     const messages = appMessages.map(({ message }) => message);
     // Names first: counts refer to consumers by identifier only.
@@ -109,22 +112,29 @@ export class BatchBuilder {
     const points = measured.filter(({ record }) => !hasKey(record) || !repeated.has(record));
     const logged = requests.flatMap(({ message, record }) => (record ? [{ message, record }] : []));
     const named = await this.resolve(appId, names);
-    for (const { record, ids } of await this.resolve(appId, counts))
+    await work.forEach(await work.wait(this.resolve(appId, counts)), ({ record, ids }) => {
       rows.request_counts.push(toCountRow(appId, record, ids));
-    for (const { record, ids } of await this.resolve(appId, logged))
+    });
+    await work.forEach(await work.wait(this.resolve(appId, logged)), ({ record, ids }) => {
       rows.logged_requests.push({ row: toLogRow(appId, record, ids), record });
-    for (const { record, ids } of await this.resolve(appId, errors))
+    });
+    await work.forEach(await work.wait(this.resolve(appId, errors)), ({ record, ids }) => {
       rows.reported_errors.push(errorRow(appId, record, ids));
+    });
     const counted = counts.map(({ record }) => record);
     for (const row of await this.intervals.findNew(appId, counted)) rows.percentile_accuracy_v1.push(row);
-    await this.addInstanceCounts(rows, appId, messages, requests, points);
+    await work.wait(this.addInstanceCounts(rows, appId, messages, requests, points));
     const envIds = new Map(names.map(({ record }, index) => [record.env, named[index]?.ids.app_env_id]));
     for (const message of messages) {
       const row = reportRow(appId, message, envIds.get(message.env));
       if (row) rows.instance_reports.push(row);
       const place = { app_id: appId, app_env_id: envIds.get(message.env) };
-      for (const span of message.spans) rows.logged_spans.push({ ...place, ...span });
-      for (const log of message.logMessages) rows.logged_messages.push({ ...place, ...log });
+      await work.forEach(message.spans, (span) => {
+        rows.logged_spans.push({ ...place, ...span });
+      });
+      await work.forEach(message.logMessages, (log) => {
+        rows.logged_messages.push({ ...place, ...log });
+      });
     }
   }
 
@@ -198,24 +208,22 @@ function noRows(): RowsByTable {
   };
 }
 
-function* encode(rows: RowsByTable): Generator<Piece> {
+function* encode(rows: RowsByTable): Steps<Piece[]> {
   const { request_counts, logged_requests, reported_errors, instance_reports } = rows;
-  yield* encodePieces('request_counts', request_counts, (row) => row, weighCount);
-  yield* encodePieces(
-    'logged_requests',
-    logged_requests,
-    ({ row }) => row,
-    ({ record }) => weighRequest(record),
-  );
-  yield* encodePieces('reported_errors', reported_errors, (row) => row, weighError);
-  yield* encodePieces('instance_reports', instance_reports, (row) => row);
-  yield* encodePieces('logged_spans', rows.logged_spans, (row) => row, weighSpan);
-  yield* encodePieces('logged_messages', rows.logged_messages, (row) => row, weighLogMessage);
-  yield* encodePieces('percentile_accuracy_v1', rows.percentile_accuracy_v1, (row) => row);
-  yield* encodePieces('counted_instances_v1', rows.counted_instances_v1, (row) => row);
-  yield* encodePieces('pending_counts_v1', rows.pending_counts_v1, (row) => row, weighCount);
-  yield* encodePieces('metric_streams_v1', rows.metric_streams_v1, (row) => row, weighCount);
-  yield* encodePieces('counted_records_v1', rows.counted_records_v1, (row) => row);
+  const weighLogged = ({ record }: RowsByTable['logged_requests'][number]) => weighRequest(record);
+  return [
+    ...(yield* encodePieces('request_counts', request_counts, (row) => row, weighCount)),
+    ...(yield* encodePieces('logged_requests', logged_requests, ({ row }) => row, weighLogged)),
+    ...(yield* encodePieces('reported_errors', reported_errors, (row) => row, weighError)),
+    ...(yield* encodePieces('instance_reports', instance_reports, (row) => row)),
+    ...(yield* encodePieces('logged_spans', rows.logged_spans, (row) => row, weighSpan)),
+    ...(yield* encodePieces('logged_messages', rows.logged_messages, (row) => row, weighLogMessage)),
+    ...(yield* encodePieces('percentile_accuracy_v1', rows.percentile_accuracy_v1, (row) => row)),
+    ...(yield* encodePieces('counted_instances_v1', rows.counted_instances_v1, (row) => row)),
+    ...(yield* encodePieces('pending_counts_v1', rows.pending_counts_v1, (row) => row, weighCount)),
+    ...(yield* encodePieces('metric_streams_v1', rows.metric_streams_v1, (row) => row, weighCount)),
+    ...(yield* encodePieces('counted_records_v1', rows.counted_records_v1, (row) => row)),
+  ];
 }
 
 /** One row of `reported_errors`. */

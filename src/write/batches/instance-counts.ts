@@ -8,6 +8,7 @@ import { toCountRow } from '../row-encoder.js';
 import type { MetricPoint, SpanCount } from './message.js';
 import { subtractBins } from './bucket-places.js';
 import { type AccuracyRow, utcDay } from './interval-days.js';
+import { Slices } from '../../shared/async/slices.js';
 
 type CountRow = ReturnType<typeof toCountRow>;
 type CountedBy = 'spans' | 'metric';
@@ -231,11 +232,10 @@ export class InstanceCounts {
         last.set(row.stream, { ...row, app_id: appId });
     const changed = new Map<string, StreamRow>();
     const accuracy: AccuracyRow[] = [];
-    for (const { instance, record, ids } of points.toSorted((a, b) =>
-      Number(a.record.time_ns - b.record.time_ns),
-    )) {
+    const sorted = points.toSorted((a, b) => Number(a.record.time_ns - b.record.time_ns));
+    await new Slices().forEach(sorted, ({ instance, record, ids }) => {
       const before = record.stream === null ? undefined : last.get(record.stream);
-      if (before && BigInt(before.time_ns) >= record.time_ns) continue;
+      if (before && BigInt(before.time_ns) >= record.time_ns) return;
       const added = subtract(record, before);
       if (record.stream !== null) {
         const { stream, time_ns } = record;
@@ -246,10 +246,10 @@ export class InstanceCounts {
         changed.set(stream, row);
       }
       // Later points are counted from its count (OpenTelemetry, metrics data model, unknown start time).
-      if (added.count === 0 || record.starts_unknown) continue;
+      if (added.count === 0 || record.starts_unknown) return;
       add(instance, pointRow(appId, record, added, ids));
       if (record.measure === 'time') accuracy.push(accuracyRow(appId, record));
-    }
+    });
     for (const row of changed.values()) rows.metric_streams_v1.push(row);
     for (const row of findWorst(accuracy)) rows.percentile_accuracy_v1.push(row);
   }

@@ -70,9 +70,11 @@ function parsedRate(count: number): Promise<number> {
       )) {
         const counts = message.spanCounts.map((one) => toCountRow(1, one, ids));
         for (const piece of [
-          ...encodePieces('logged_spans', message.spans, (row) => ({ app_id: 1, ...row }), weighSpan),
-          ...encodePieces('logged_requests', message.logs, (row) => toLogRow(1, row, ids), weighRequest),
-          ...encodePieces('request_counts', counts, (row) => row),
+          ...finish(encodePieces('logged_spans', message.spans, (row) => ({ app_id: 1, ...row }), weighSpan)),
+          ...finish(
+            encodePieces('logged_requests', message.logs, (row) => toLogRow(1, row, ids), weighRequest),
+          ),
+          ...finish(encodePieces('request_counts', counts, (row) => row)),
         ])
           if (piece.rows === '') throw new Error('no rows');
       }
