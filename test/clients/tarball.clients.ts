@@ -35,7 +35,8 @@ describe('the packed tarball in an empty directory', () => {
       let output = '';
       for (const stream of [demo.stdout, demo.stderr])
         stream.setEncoding('utf8').on('data', (text: string) => (output += text));
-      const ended = once(demo, 'exit');
+      // npx ends before the demo does, which still writes to its store.
+      const ended = once(demo, 'close');
       try {
         const key = await eventually(() => {
           if (demo.exitCode !== null) throw new Error(output);
