@@ -15,10 +15,7 @@ const METHOD = /^(?:[A-Za-z][A-Za-z0-9_-]{0,31}|_OTHER)$/;
 /** The rule for methods, as text of an error message. */
 export const METHOD_RULE = 'must be a letter and up to 31 letters, digits, hyphens or underscores';
 
-/**
- * Replaces lone surrogates, which UTF-8 cannot encode, and NUL,
- * which many databases reject, by U+FFFD.
- */
+/** Replaces lone surrogates, which UTF-8 cannot encode, and NUL, which many databases reject, by U+FFFD. */
 export function sanitize(text: string): string {
   return (text.includes('\0') ? text.replaceAll('\0', REPLACEMENT) : text).toWellFormed();
 }

@@ -25,8 +25,8 @@ afterAll(() => service.stop());
 
 async function createApp() {
   const client = await service.tenant();
-  const { token } = await service.api.admin.writeTokens.create(client.tenant.appId);
-  return { client, token, sender: new OtlpSender(service.collector.url, token) };
+  const sender = await OtlpSender.create(service, client);
+  return { client, token: sender.token, sender };
 }
 
 describe('an app whose bodies took more than COLLECTOR_MAX_APP_SECONDS of the minute', () => {

@@ -18,8 +18,7 @@ describe('a store with a view missing', () => {
     async (view) => {
       const { api, collector } = service;
       const client = await service.tenant();
-      const { token } = await api.admin.writeTokens.create(client.tenant.appId);
-      const sender = new OtlpSender(collector.url, token);
+      const sender = await OtlpSender.create(service, client);
       const [{ ddl }] = (await api.store.rows<{ ddl: string }>(
         'test.view',
         'SELECT create_table_query AS ddl FROM system.tables WHERE database = currentDatabase() AND name = {view:String}',
@@ -50,7 +49,7 @@ describe('a store with a view missing', () => {
           (
             await fetch(`${collector.url}/v1/requests`, {
               method: 'POST',
-              headers: { authorization: `Bearer ${token}` },
+              headers: { authorization: `Bearer ${sender.token}` },
               body: JSON.stringify(line),
             })
           ).status,

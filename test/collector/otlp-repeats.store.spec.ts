@@ -30,8 +30,7 @@ afterAll(() => service.stop());
 
 beforeEach(async () => {
   client = await service.tenant();
-  const { token } = await service.api.admin.writeTokens.create(client.tenant.appId);
-  sender = new OtlpSender(service.collector.url, token);
+  sender = await OtlpSender.create(service, client);
 });
 
 const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex');

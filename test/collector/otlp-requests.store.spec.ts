@@ -30,8 +30,7 @@ afterAll(() => service.stop());
 
 async function start(): Promise<{ client: Client; sender: OtlpSender; api: TestApp }> {
   const client = await service.tenant();
-  const { token } = await service.api.admin.writeTokens.create(client.tenant.appId);
-  return { client, sender: new OtlpSender(service.collector.url, token), api: service.api };
+  return { client, sender: await OtlpSender.create(service, client), api: service.api };
 }
 
 const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex');

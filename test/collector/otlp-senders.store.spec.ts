@@ -32,8 +32,7 @@ afterAll(() => service.stop());
 
 beforeEach(async () => {
   client = await service.tenant();
-  const { token } = await service.api.admin.writeTokens.create(client.tenant.appId);
-  sender = new OtlpSender(service.collector.url, token);
+  sender = await OtlpSender.create(service, client);
 });
 
 type Values = Parameters<typeof attributes>[0];
@@ -717,12 +716,11 @@ describe('metrics as their senders make them', () => {
 describe('several spans of one request', () => {
   it('counts the SERVER spans of a proxy and of the application behind it as a request each, in their own apps', async () => {
     const behind = await service.tenant();
-    const { token } = await service.api.admin.writeTokens.create(behind.tenant.appId);
     const traceId = randomBytes(16);
     const proxy = serverSpan({}, { traceId });
     const application = serverSpan({}, { traceId, parentSpanId: proxy.spanId! });
     await sender.deliver('traces', traces([proxy]));
-    await new OtlpSender(service.collector.url, token).deliver('traces', traces([application]));
+    await (await OtlpSender.create(service, behind)).deliver('traces', traces([application]));
     expect((await client.tenant.logs()).data).toHaveLength(1);
     expect((await behind.tenant.logs()).data).toHaveLength(1);
     await sender.deliver('traces', traces([application]));

@@ -61,8 +61,7 @@ describe('a store that is away for a while', () => {
   });
 
   it('is 503 with Retry-After and a Status for SDKs, whose same body is taken when it comes back', async () => {
-    const { token } = await service.api.admin.writeTokens.create(client.tenant.appId);
-    const sender = new OtlpSender(service.collector.url, token);
+    const sender = await OtlpSender.create(service, client);
     const body = traces([serverSpan(), serverSpan()]);
     await sender.deliver('traces', traces([serverSpan()]));
     await server.kill();

@@ -48,8 +48,7 @@ export class AppMetricsRepository {
 
   /**
    * Rows of metrics as a file: by period, then by the group fields, nulls last; groups without requests are
-   * left out. Undefined
-   * for a file that is too long to be read at once.
+   * left out. Undefined for a file that is too long to be read at once.
    *
    * @throws ResultTooLong if there are more than `maxRows`
    */
@@ -123,8 +122,7 @@ export class AppMetricsRepository {
 
   /**
    * The errors of the histograms counted in a window, in addition to the error of the bins; 0 if there are
-   * no
-   * histograms.
+   * no histograms.
    */
   async findErrors(scope: AppScope, { bounds }: Pick<MetricsQuery, 'bounds'>): Promise<TimeErrors> {
     const [from, to] = [bounds[0], bounds.at(-1)];

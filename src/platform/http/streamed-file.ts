@@ -19,9 +19,8 @@ closedPort.close();
  * Sends a file while it is made, as fast as its reader takes it. The headers go out at once.
  *
  * A file that cannot be completed breaks the connection off: its last chunk never comes, and no HTTP client
- * takes what came
- * for a whole body. HTTP/1.0 knows no chunks; there the connection is reset, since its end would be the
- * body's.
+ * takes what came for a whole body. HTTP/1.0 knows no chunks; there the connection is reset, since its end
+ * would be the body's.
  *
  * @param setPart called with the bytes of each chunk, before it is sent
  */

@@ -9,6 +9,17 @@ const instance = await DuckDBInstance.create(file, { storage_compatibility_versi
 const connection = await instance.connect();
 const prepared = new Map<string, Promise<DuckDBPreparedStatement>>();
 
+/** The rows, and the milliseconds that they took. */
+async function answer(id: string, sql: string, values: string[]) {
+  const startedAt = performance.now();
+  const known = prepared.get(id) ?? connection.prepare(sql);
+  prepared.set(id, known);
+  const statement = await known;
+  for (const [index, value] of values.entries()) statement.bindVarchar(index + 1, value);
+  const rows = (await statement.runAndReadAll()).getRows();
+  return { ms: performance.now() - startedAt, rows };
+}
+
 const handlers = {
   version: async () => {
     const reader = await connection.runAndReadAll('SELECT version()');
@@ -23,20 +34,9 @@ const handlers = {
     await connection.run('CHECKPOINT');
     return statSync(file).size - before;
   },
-  /** The rows, and the milliseconds that they took. */
-  answer: async (id: string, sql: string, values: string[]) => {
-    const startedAt = performance.now();
-    const known = prepared.get(id) ?? connection.prepare(sql);
-    prepared.set(id, known);
-    const statement = await known;
-    for (const [index, value] of values.entries()) statement.bindVarchar(index + 1, value);
-    const rows = (await statement.runAndReadAll()).getRows();
-    return { ms: performance.now() - startedAt, rows };
-  },
-  sample: async (...query: [id: string, sql: string, values: string[]]) =>
-    (await handlers.answer(...query)).ms,
+  sample: async (...query: [id: string, sql: string, values: string[]]) => (await answer(...query)).ms,
   rows: async (...query: [id: string, sql: string, values: string[]]) =>
-    (await handlers.answer(...query)).rows.map((row) => row.map(String)),
+    (await answer(...query)).rows.map((row) => row.map(String)),
 };
 export type DuckDbHandlers = typeof handlers;
 

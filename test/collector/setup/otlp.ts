@@ -32,6 +32,7 @@ import {
   Span_SpanKind,
   type SpanSchema,
 } from '../../../src/sources/otlp/generated/opentelemetry/proto/trace/v1/trace_pb.js';
+import type { Client, TestService } from './collector.js';
 
 export type Signal = 'traces' | 'metrics' | 'logs';
 
@@ -173,6 +174,12 @@ export class OtlpSender {
     private readonly url: string,
     readonly token: string,
   ) {}
+
+  /** A sender of the client's app, with a write token of its own. */
+  static async create({ api, collector }: TestService, { tenant }: Client): Promise<OtlpSender> {
+    const { token } = await api.admin.writeTokens.create(tenant.appId);
+    return new OtlpSender(collector.url, token);
+  }
 
   async send(
     signal: Signal,
