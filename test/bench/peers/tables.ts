@@ -25,8 +25,8 @@ const rollup = (name: string, source: string): PeerTable => ({
   name,
   columns:
     'app_id int, bucket timestamp, app_env_id int, endpoint_id int, status_code smallint, requests bigint, bytes_received bigint, bytes_sent bigint',
-  select: `SELECT app_id, bucket, app_env_id, endpoint_id, status_code, requests, bytes_received, bytes_sent
-    FROM ${source} FINAL ORDER BY app_id, bucket, app_env_id, endpoint_id, status_code`,
+  select: `SELECT app_id, bucket, app_env_id, endpoint_id, status_code, sum(requests), sum(bytes_received), sum(bytes_sent)
+    FROM ${source} GROUP BY ALL ORDER BY ALL`,
   indexes: [`UNIQUE INDEX ON ${name} (app_id, bucket, app_env_id, endpoint_id, status_code)`],
 });
 
@@ -118,9 +118,13 @@ export const PEER_TABLES: readonly PeerTable[] = [
     name: 'counts_per_15m_by_consumer',
     columns:
       'app_id int, consumer_id int, bucket timestamp, app_env_id int, endpoint_id int, status_code smallint, requests bigint, bytes_received bigint, bytes_sent bigint',
-    select: `SELECT app_id, consumer_id, bucket, app_env_id, endpoint_id, status_code, requests, bytes_received, bytes_sent
-      FROM counts_per_15m_by_consumer_v1 FINAL
-      ORDER BY app_id, consumer_id, bucket, app_env_id, endpoint_id, status_code`,
+    // Requests without a consumer are a group too.
+    select: `SELECT * FROM (
+        SELECT app_id, toNullable(consumer_id), bucket, app_env_id, endpoint_id, status_code, requests, bytes_received, bytes_sent
+        FROM counts_per_15m_by_consumer_v1 FINAL
+        UNION ALL SELECT app_id, NULL, bucket, app_env_id, endpoint_id, status_code, requests, bytes_received, bytes_sent
+        FROM counts_per_15m_v1 FINAL WHERE without_consumer
+      ) ORDER BY ALL`,
     indexes: [
       'UNIQUE INDEX ON counts_per_15m_by_consumer (app_id, consumer_id, bucket, app_env_id, endpoint_id, status_code)',
     ],
