@@ -153,7 +153,7 @@ export function toRequest(
 }
 
 function toRecord(
-  { request_headers = [], response_headers = [], ...others }: LogValues,
+  values: LogValues,
   {
     timestamp,
     method,
@@ -163,15 +163,13 @@ function toRecord(
   { shiftMs = 0, consumerFrom, trustForwarded = false }: ParseOptions,
 ): LineResult {
   const reader = new LenientReader();
-  const values: LogValues = {
-    ...others,
-    request_headers: limitHeaders(request_headers, 'request_headers', reader.ignored),
-    response_headers: limitHeaders(response_headers, 'response_headers', reader.ignored),
-  };
+  const [requestHeaders, responseHeaders] = (['request_headers', 'response_headers'] as const).map((name) =>
+    limitHeaders(values[name] ?? [], name, reader.ignored),
+  ) as [Header[], Header[]];
   const route = textDecoder.decode(values.route);
   const path = route === undefined ? inferPathPattern(url) : normalizeRoutePattern(route);
   const client_ip = findClient(values, trustForwarded);
-  const userAgent = getHeader(values.request_headers ?? [], 'user-agent');
+  const userAgent = getHeader(requestHeaders, 'user-agent');
   const excluded_from_logs = isStaticAssetOrHealthCheck(path, url, userAgent, route === undefined);
   const consumer =
     isBlank(values.consumer) && consumerFrom === 'user' ? findUser(values.user) : values.consumer;
@@ -196,16 +194,20 @@ function toRecord(
     client_country_iso_code: lookUpCountry(client_ip),
     excluded_from_logs,
     // Requests that are excluded from the logs have no capture.
-    captured_json: excluded_from_logs ? '' : captureRequest(values),
+    captured_json: excluded_from_logs ? '' : captureRequest(requestHeaders, responseHeaders, values.trace_id),
   };
   return { record, ignored: reader.ignored };
 }
 
-function captureRequest({ request_headers = [], response_headers = [], trace_id }: LogValues): string {
-  const traced = isBlank(trace_id) ? getHeader(request_headers, 'traceparent') : String(trace_id);
-  const trace = traced === null ? null : readTraceId(traced);
-  if (response_headers.length > 0 || trace !== null)
-    return toCaptureJson({ ...EMPTY_CAPTURE, request_headers, response_headers, trace_id: trace });
+function captureRequest(
+  request_headers: readonly Header[],
+  response_headers: readonly Header[],
+  traced: unknown,
+): string {
+  const text = isBlank(traced) ? getHeader(request_headers, 'traceparent') : String(traced);
+  const trace_id = text === null ? null : readTraceId(text);
+  if (response_headers.length > 0 || trace_id !== null)
+    return toCaptureJson({ ...EMPTY_CAPTURE, request_headers, response_headers, trace_id });
   return request_headers.length === 0
     ? ''
     : toRequestHeadersJson(request_headers.map((header) => JSON.stringify(header)));
