@@ -53,7 +53,7 @@ export async function getRequest(
     .map((piece) => ({ ...piece, text: piece.text.slice(offset), offset }));
   if (part !== undefined && pieces.length === 0) throw new ToolError(`The request has no ${part}.`);
   const notRead =
-    logsLeftOut > 0 && pieces.some((one) => one.part === 'logs')
+    logsLeftOut > 0 && pieces.some((piece) => piece.part === 'logs')
       ? [`${logsLeftOut} more log records, which no call returns`]
       : [];
   const renderWith = (tokens: number) =>

@@ -59,11 +59,11 @@ export function addTrace(
   const belonging = ownSpan ? findBelow(ownSpan, spans) : spans;
   const ids = new Set(belonging.map(({ span_id }) => span_id));
   const isAlone = !isShared && spans.filter(({ kind }) => kind === 'SERVER').length <= 1;
-  const known = new Set(spans.map(({ span_id }) => span_id));
+  const shownSpanIds = new Set(spans.map(({ span_id }) => span_id));
   const isOfRequest = ({ span_id, server_span_id }: LogPlace) =>
     server_span_id !== NO_SPAN
       ? server_span_id === ownSpan?.span_id
-      : ids.has(span_id) || (isAlone && !known.has(span_id));
+      : ids.has(span_id) || (isAlone && !shownSpanIds.has(span_id));
   const ofRequest = logs.filter(isOfRequest);
   const shown = ofRequest.slice(0, MAX_SHOWN_LOGS);
   const total = counts?.filter(isOfRequest).reduce((sum, one) => sum + one.logs, 0) ?? ofRequest.length;

@@ -105,7 +105,9 @@ export class EndpointsAdmin {
     if (method.length + path.length > MAX_EXCLUSION_CHARACTERS)
       throw new AdminError(`A pattern has at most ${MAX_EXCLUSION_CHARACTERS} characters`);
     const present = await this.listExclusions(appId);
-    const isPresent = present.some((one) => one.method === pattern.method && one.path === path);
+    const isPresent = present.some(
+      (existing) => existing.method === pattern.method && existing.path === path,
+    );
     if (!excluded && !isPresent)
       throw new AdminError(`App ${appId} has no excluded pattern ${pattern.method} ${path}`);
     if (excluded && !isPresent && present.length >= MAX_EXCLUSIONS)

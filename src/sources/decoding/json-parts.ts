@@ -1,8 +1,8 @@
 import type { Steps } from '../../shared/async/slices.js';
 
-const [QUOTE, BACKSLASH, COMMA, COLON] = ['"', '\\', ',', ':'].map((one) => one.charCodeAt(0));
-const [OPENING_BRACKET, CLOSING_BRACKET] = ['[', ']'].map((one) => one.charCodeAt(0));
-const [OPENING_BRACE, CLOSING_BRACE] = ['{', '}'].map((one) => one.charCodeAt(0));
+const [QUOTE, BACKSLASH, COMMA, COLON] = ['"', '\\', ',', ':'].map((character) => character.charCodeAt(0));
+const [OPENING_BRACKET, CLOSING_BRACKET] = ['[', ']'].map((character) => character.charCodeAt(0));
+const [OPENING_BRACE, CLOSING_BRACE] = ['{', '}'].map((character) => character.charCodeAt(0));
 /** White space between tokens (RFC 8259, section 2). */
 const SPACE = ' '.charCodeAt(0);
 /** Bytes that are read in one step. */
