@@ -45,10 +45,10 @@ describe('every predicate', () => {
           statusIn(status.join()),
           notExcluded(excluded),
         ];
-        for (const predicate of all.filter((one) => one !== undefined)) {
+        for (const predicate of all.filter((candidate) => candidate !== undefined)) {
           expect(predicate.sql).toMatch(/^[A-Za-z0-9_ (){}:=,]+$/);
           const named = Array.from(predicate.sql.matchAll(PLACEHOLDER), ([, name]) => name);
-          for (const name of named.filter((one) => one !== 'app_id'))
+          for (const name of named.filter((column) => column !== 'app_id'))
             expect(Object.keys(predicate.params)).toContain(name);
         }
       }),

@@ -18,9 +18,9 @@ describe('findBin', () => {
 
   it('returns no lower bin for a larger value, and the lowest for 0', () => {
     fc.assert(
-      fc.property(measured, measured, (one, other) => {
-        expect(findBin(Math.max(one, other))).toBeGreaterThanOrEqual(findBin(Math.min(one, other)));
-        expect(findBin(one)).toBeGreaterThan(ZERO_BIN);
+      fc.property(measured, measured, (a, b) => {
+        expect(findBin(Math.max(a, b))).toBeGreaterThanOrEqual(findBin(Math.min(a, b)));
+        expect(findBin(a)).toBeGreaterThan(ZERO_BIN);
       }),
     );
     expect(findBin(0)).toBe(ZERO_BIN);

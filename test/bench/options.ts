@@ -59,7 +59,7 @@ export function readOptions(args: string[]): Options {
     exportRows:
       values['export-rows'] === undefined ? undefined : counted('--export-rows', values['export-rows']),
     peers: values.peers,
-    only: values.only.split(',').filter((one) => one !== ''),
+    only: values.only.split(',').filter((part) => part !== ''),
     keep: values.keep,
     directory: values.dir,
     budgetMs: Number(values.seconds) * 1000,

@@ -58,40 +58,42 @@ export class Service {
   }
 
   /** The case over HTTP. */
-  http(one: Case, name = 'http'): Subject {
+  http(benchmarkCase: Case, name = 'http'): Subject {
     const sample = async (nth: number) => {
       const startedAt = performance.now();
-      const { status } = await this.call(buildPath(one, nth), one.body);
-      if (status !== 200) throw new Error(`${buildPath(one, nth)}: ${status}`);
+      const { status } = await this.call(buildPath(benchmarkCase, nth), benchmarkCase.body);
+      if (status !== 200) throw new Error(`${buildPath(benchmarkCase, nth)}: ${status}`);
       return performance.now() - startedAt;
     };
     return { name, sample };
   }
 
   /** The case's statements through the client alone. */
-  async floor(one: Case): Promise<Subject> {
-    const variants = await this.findStatements(one);
-    const sample = (nth: number) => this.server.call('sample', variant(variants, one, nth));
+  async floor(benchmarkCase: Case): Promise<Subject> {
+    const variants = await this.findStatements(benchmarkCase);
+    const sample = (nth: number) => this.server.call('sample', variant(variants, benchmarkCase, nth));
     return { name: 'floor', sample };
   }
 
   /** What the engine alone answers to the case's statements. */
-  async floorText(one: Case): Promise<string> {
-    const variants = await this.findStatements(one);
-    return this.server.call('answer', variant(variants, one, 0));
+  async floorText(benchmarkCase: Case): Promise<string> {
+    const variants = await this.findStatements(benchmarkCase);
+    return this.server.call('answer', variant(variants, benchmarkCase, 0));
   }
 
   /** Milliseconds of each request of a round with so many at once. */
-  httpRound(one: Case, concurrency: number, forMs: number): Promise<number[]> {
+  httpRound(benchmarkCase: Case, concurrency: number, forMs: number): Promise<number[]> {
     const from = this.takeNext(100_000);
-    const path = (nth: number) => buildPath(one, from + nth);
-    return httpRound({ port: this.port, key: TEAM_KEY, path, body: one.body }, concurrency, forMs);
+    const path = (nth: number) => buildPath(benchmarkCase, from + nth);
+    return httpRound({ port: this.port, key: TEAM_KEY, path, body: benchmarkCase.body }, concurrency, forMs);
   }
 
-  async floorRound(one: Case, concurrency: number, forMs: number): Promise<number[]> {
-    const known = await this.findStatements(one);
+  async floorRound(benchmarkCase: Case, concurrency: number, forMs: number): Promise<number[]> {
+    const known = await this.findStatements(benchmarkCase);
     const from = this.takeNext(ROUND_VARIANTS);
-    const variants = Array.from({ length: ROUND_VARIANTS }, (_, index) => variant(known, one, from + index));
+    const variants = Array.from({ length: ROUND_VARIANTS }, (_, index) =>
+      variant(known, benchmarkCase, from + index),
+    );
     return this.server.call('round', variants, concurrency, forMs);
   }
 
@@ -124,29 +126,29 @@ export class Service {
   }
 
   /** Recorded once: what the product asks for each of the case's requests. */
-  private findStatements(one: Case): Promise<Statement[][]> {
-    const known = this.statements.get(one.id);
+  private findStatements(benchmarkCase: Case): Promise<Statement[][]> {
+    const known = this.statements.get(benchmarkCase.id);
     if (known) return known;
-    const recording = this.record(one);
-    this.statements.set(one.id, recording);
+    const recording = this.record(benchmarkCase);
+    this.statements.set(benchmarkCase.id, recording);
     return recording;
   }
 
-  private async record(one: Case): Promise<Statement[][]> {
+  private async record(benchmarkCase: Case): Promise<Statement[][]> {
     const recorded: Statement[][] = [];
-    for (let nth = 0; nth < one.paths.length; nth++) {
-      const path = buildPath(one, nth === 0 ? 0 : nth);
+    for (let nth = 0; nth < benchmarkCase.paths.length; nth++) {
+      const path = buildPath(benchmarkCase, nth === 0 ? 0 : nth);
       // Key and scope are remembered for a while: what is recorded behind this request is the operation's
       // alone.
-      if (nth % 20 === 0) await this.get(path, one.body);
+      if (nth % 20 === 0) await this.get(path, benchmarkCase.body);
       const url = `http://127.0.0.1:${this.port}${path}`;
-      recorded.push(await this.server.call('statements', url, TEAM_KEY, one.body));
+      recorded.push(await this.server.call('statements', url, TEAM_KEY, benchmarkCase.body));
     }
     return recorded;
   }
 }
 
-function variant(variants: readonly Statement[][], one: Case, nth: number): Statement[] {
+function variant(variants: readonly Statement[][], benchmarkCase: Case, nth: number): Statement[] {
   const statements = variants[nth % variants.length] ?? [];
-  return statements.map(({ sql, format }) => ({ sql: moved(sql, one, nth), format }));
+  return statements.map(({ sql, format }) => ({ sql: moved(sql, benchmarkCase, nth), format }));
 }

@@ -187,7 +187,7 @@ describe('docs/helm', () => {
             `request-analytics-api:${PRODUCT_VERSION}`,
             'debug',
           ]);
-        expect(Object.keys(literals).filter((one) => /PASSWORD|SECRET|REDIS_URL/.test(one))).toEqual([]);
+        expect(Object.keys(literals).filter((name) => /PASSWORD|SECRET|REDIS_URL/.test(name))).toEqual([]);
         const secrets = env.flatMap(({ valueFrom }) => (valueFrom ? [valueFrom.secretKeyRef] : []));
         expect(secrets.length).toBeGreaterThan(1);
         for (const { name: secret, key } of secrets) {
@@ -253,10 +253,12 @@ describe('docs/helm', () => {
     const deployments = listPods().filter(({ spec }) => spec.containers[0]!.ports);
     expect(deployments).toHaveLength(2);
     for (const { name, metadata, spec } of deployments) {
-      const service = services.find((one) => selects(metadata.labels, { matchLabels: one.spec.selector }))!;
+      const service = services.find((service) =>
+        selects(metadata.labels, { matchLabels: service.spec.selector }),
+      )!;
       expect([name, selects(service.metadata.labels, selector)]).toEqual([name, true]);
-      const port = service.spec.ports.find((one) => one.name === endpoints[0]!.port);
-      expect(spec.containers[0]!.ports!.map((one) => one.name)).toContain(port!.targetPort);
+      const port = service.spec.ports.find((port) => port.name === endpoints[0]!.port);
+      expect(spec.containers[0]!.ports!.map((candidate) => candidate.name)).toContain(port!.targetPort);
     }
   });
 

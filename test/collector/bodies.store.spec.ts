@@ -103,8 +103,8 @@ async function readBodies(tenant: Tenant): Promise<Record<string, string[]>> {
   );
   const sort = (texts: string[]) => [...new Set(texts)].sort();
   return {
-    details: sort(details.flatMap((one) => [one.request_body_json, one.response_body_json])),
-    export: sort(rows.flatMap((one) => [one.request_body_json, one.response_body_json])),
+    details: sort(details.flatMap((detail) => [detail.request_body_json, detail.response_body_json])),
+    export: sort(rows.flatMap((row) => [row.request_body_json, row.response_body_json])),
     client: sort((await readAsJson(tenant)).flat()),
   };
 }

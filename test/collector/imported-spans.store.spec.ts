@@ -161,7 +161,7 @@ describe('spans of imported requests', () => {
       readSpanRecords(record, Date.now()).reduce((sum, row) => sum + weighSpan(row), weighRequest(record));
     const batches = write.mock.calls.map(([, records]) => records.map(weigh));
     write.mockRestore();
-    const largest = Math.max(...batches.map((weights) => weights.reduce((sum, one) => sum + one, 0)));
+    const largest = Math.max(...batches.map((weights) => weights.reduce((sum, weight) => sum + weight, 0)));
     // One row may reach the limit.
     expect(largest).toBeLessThan(3 * MIB + Math.max(...batches.flat()));
   });

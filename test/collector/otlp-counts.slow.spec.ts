@@ -483,13 +483,13 @@ describe('requests that are in spans and in a metric', () => {
   const of = () => resource({ 'service.instance.id': randomUUID() });
 
   it('counts the metric alone when it arrives within the delay, before or after the spans', async () => {
-    const [one, two] = [of(), of()];
-    await sender.deliver('traces', traces([serverSpan(), serverSpan()], { of: one }));
-    await sender.deliver('metrics', metrics([duration([0n, 20n, 0n, 0n])], { of: one }));
-    await sender.deliver('metrics', metrics([duration([0n, 300n, 0n, 0n])], { of: two }));
-    await sender.deliver('traces', traces([serverSpan()], { of: two }));
+    const [first, second] = [of(), of()];
+    await sender.deliver('traces', traces([serverSpan(), serverSpan()], { of: first }));
+    await sender.deliver('metrics', metrics([duration([0n, 20n, 0n, 0n])], { of: first }));
+    await sender.deliver('metrics', metrics([duration([0n, 300n, 0n, 0n])], { of: second }));
+    await sender.deliver('traces', traces([serverSpan()], { of: second }));
     await new Promise((resolve) => setTimeout(resolve, 3_500));
-    await sender.deliver('traces', traces([serverSpan()], { of: one }));
+    await sender.deliver('traces', traces([serverSpan()], { of: first }));
     expect(await total()).toBe(320);
     expect((await client.tenant.logs()).data).toHaveLength(4);
   });
@@ -523,15 +523,16 @@ describe('requests that are in spans and in a metric', () => {
   });
 
   it('counts the sizes of an instance only if its metric counts, however late its durations begin', async () => {
-    const [one, two] = [of(), of()];
+    const [first, second] = [of(), of()];
     const size = { ...duration([0n, 0n, 0n, 3n]), name: 'http.server.request.body.size', unit: 'By' };
     Object.assign(size.data.value.dataPoints[0]!, { sum: 900 });
-    for (const instance of [one, two]) await sender.deliver('metrics', metrics([size], { of: instance }));
+    for (const instance of [first, second])
+      await sender.deliver('metrics', metrics([size], { of: instance }));
     const span = serverSpan({ 'http.request.body.size': 7 });
-    await sender.deliver('traces', traces([span], { of: two }));
+    await sender.deliver('traces', traces([span], { of: second }));
     await eventually(async () => (await total()) === 1, 20_000);
-    await sender.deliver('metrics', metrics([duration([3n, 0n, 0n, 0n])], { of: one }));
-    await sender.deliver('metrics', metrics([duration([3n, 0n, 0n, 0n]), size], { of: two }));
+    await sender.deliver('metrics', metrics([duration([3n, 0n, 0n, 0n])], { of: first }));
+    await sender.deliver('metrics', metrics([duration([3n, 0n, 0n, 0n]), size], { of: second }));
     expect(await counted()).toMatchObject([{ requests: 4, bytes_received: 907 }]);
   });
 

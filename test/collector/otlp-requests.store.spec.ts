@@ -370,10 +370,10 @@ describe('requests of SERVER spans', () => {
   it('counts the same span once, in whichever messages it comes, and each at its sampling', async () => {
     const { client, sender } = await start();
     const sizes = { 'http.request.body.size': 100, 'http.response.body.size': 1_000 };
-    const [one, two] = [serverSpan(sizes), serverSpan(sizes, { traceState: 'x=1,ot=th:e' })];
-    await sender.deliver('traces', traces([one, one]));
-    await sender.deliver('traces', traces([one, two]));
-    await sender.deliver('traces', traces([one, two]));
+    const [first, second] = [serverSpan(sizes), serverSpan(sizes, { traceState: 'x=1,ot=th:e' })];
+    await sender.deliver('traces', traces([first, first]));
+    await sender.deliver('traces', traces([first, second]));
+    await sender.deliver('traces', traces([first, second]));
     const names = ['requests', 'bytes_received', 'bytes_sent'];
     const rows = await client.tenant.metrics({ since: '2025-01-01', metrics: names });
     expect(rows).toMatchObject([{ requests: 1 + 8, bytes_received: 900, bytes_sent: 9_000 }]);

@@ -171,7 +171,7 @@ describe('POST /v1/requests', () => {
       const LogFormat = 'LogFormat "%h %{msec}t \\"%r\\" %>s %D" timed';
       expect(await send(apache, {}, query({ format: LogFormat }))).toMatchObject({ body: { imported: 1 } });
       const logs = await readLogs();
-      expect(logs.sort((one, other) => (one.url < other.url ? -1 : 1))).toMatchObject([
+      expect(logs.sort((a, b) => (a.url < b.url ? -1 : 1))).toMatchObject([
         { url: '/apache', status_code: 404, response_time_ms: 2, client_ip: '203.0.113.8' },
         { url: '/nginx', status_code: 200, response_time_ms: 250, client_ip: '203.0.113.7' },
       ]);
@@ -218,12 +218,12 @@ describe('POST /v1/requests', () => {
   });
 
   it('recognizes the requests of a file import', async () => {
-    const [one = '', two = ''] = lines(2);
+    const [first = '', second = ''] = lines(2);
     const options = { appId: client.tenant.appId, env: 'prod', source: '', now: Date.now() };
     const importer = new Importer(service.api.writer, options);
-    await importer.add([{ number: 1, text: one }]);
+    await importer.add([{ number: 1, text: first }]);
     await importer.end();
-    expect(await send(`${one}\n${two}`)).toMatchObject({ body: { imported: 1, duplicates: 1 } });
+    expect(await send(`${first}\n${second}`)).toMatchObject({ body: { imported: 1, duplicates: 1 } });
   });
 
   it('stores the valid lines and returns why the others are rejected', async () => {

@@ -78,7 +78,7 @@ describe('the committed document', () => {
     for (const [name, response] of Object.entries(document.components?.responses ?? {})) {
       const { schema, example, examples } = getBody(response as ResponseObject);
       const shown = examples
-        ? Object.values(examples).map((one) => resolve<{ value: unknown }>(one as never).value)
+        ? Object.values(examples).map((value) => resolve<{ value: unknown }>(value as never).value)
         : [example];
       for (const body of shown) expect([name, findSchemaErrors(schema!, body)]).toEqual([name, []]);
     }
@@ -132,7 +132,7 @@ describe.each(allOperations)('$id', ({ id, method, path, parameters, definition 
 
   it('gives every parameter a description, bounds and examples, and defaults that are within them', () => {
     const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
-    expect(parameters.filter((one) => one.in === 'path').map(({ name }) => name)).toEqual(inPath);
+    expect(parameters.filter((parameter) => parameter.in === 'path').map(({ name }) => name)).toEqual(inPath);
     for (const { name, in: place, required, description, schema } of parameters) {
       const { examples, default: standard, ...rest } = schema;
       expect([name, required, description]).toEqual([

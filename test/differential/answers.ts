@@ -166,11 +166,11 @@ export class AppReader {
 
   private async compareLogs(query: LogQuery): Promise<LogBody[]> {
     const found = await this.walk<LogBody>('request-logs', toWire(query, this.envIds, this.consumerIds));
-    const what = `request logs ${JSON.stringify(query)}`;
-    expectSame(`${what}: distinct UUIDs`, new Set(found.map(uuid)).size, found.length);
+    const title = `request logs ${JSON.stringify(query)}`;
+    expectSame(`${title}: distinct UUIDs`, new Set(found.map(uuid)).size, found.length);
     const times = found.map(({ timestamp }) => Date.parse(timestamp));
     expectSame(
-      `${what}: order`,
+      `${title}: order`,
       times,
       [...times].sort((a, b) => b - a),
     );
@@ -179,7 +179,7 @@ export class AppReader {
     const comparable = found.map((record) =>
       given.has(record.request_uuid) ? record : { ...record, request_uuid: null },
     );
-    expectSameSet(what, comparable, expected.map(toRecord));
+    expectSameSet(title, comparable, expected.map(toRecord));
     return found;
   }
 
@@ -198,7 +198,7 @@ export class AppReader {
         byRecord.get(JSON.stringify({ ...record, request_uuid: null })) ??
         [];
       const expected = candidates.map((shown) => toDetails(shown, record.request_uuid));
-      const same = expected.findIndex((one) => isDeepStrictEqual(one, body));
+      const same = expected.findIndex((candidate) => isDeepStrictEqual(candidate, body));
       if (same === -1) expectSame(`details of ${record.request_uuid}`, body, expected[0]);
       // Parsed numbers have lost digits that the text has.
       for (const { start_time_ns, end_time_ns, duration_ns } of candidates[same]!.spans) {
@@ -217,9 +217,9 @@ export class AppReader {
     const found = await this.walk<TrafficBody>('traffic', toWire(query, this.envIds, this.consumerIds));
     const { start, end, interval, timezone } = query;
     const clock = new LocalClock(timezone, start - 3 * DAY, end + 3 * DAY);
-    const what = `traffic ${JSON.stringify(query)}`;
+    const title = `traffic ${JSON.stringify(query)}`;
     expectSame(
-      what,
+      title,
       found.map(({ period_start, requests, bytes_received, bytes_sent }) => ({
         period: clock.findPeriod(Date.parse(period_start), interval),
         requests,
@@ -234,7 +234,7 @@ export class AppReader {
         clock.findPeriod(at, interval),
       );
       const isWhole = before !== first && first === last && last !== after;
-      expectSame(`${what}: ${period_start} to ${period_end}`, isWhole, true);
+      expectSame(`${title}: ${period_start} to ${period_end}`, isWhole, true);
     }
   }
 
@@ -330,18 +330,22 @@ export class AppReader {
 }
 
 /** @throws Error that names the first difference alone: the lists may be long. */
-export function expectSame(what: string, actual: unknown, expected: unknown): void {
+export function expectSame(title: string, actual: unknown, expected: unknown): void {
   if (isDeepStrictEqual(actual, expected)) return;
   if (!Array.isArray(actual) || !Array.isArray(expected))
-    throw new Error(`${what}: ${JSON.stringify(actual)} instead of ${JSON.stringify(expected)}`);
+    throw new Error(`${title}: ${JSON.stringify(actual)} instead of ${JSON.stringify(expected)}`);
   const length = Math.max(actual.length, expected.length);
   for (let at = 0; at < length; at += 1)
-    expectSame(`${what}, ${actual.length} instead of ${expected.length}, at ${at}`, actual[at], expected[at]);
+    expectSame(
+      `${title}, ${actual.length} instead of ${expected.length}, at ${at}`,
+      actual[at],
+      expected[at],
+    );
 }
 
-function expectSameSet(what: string, actual: readonly object[], expected: readonly object[]): void {
+function expectSameSet(title: string, actual: readonly object[], expected: readonly object[]): void {
   const texts = [actual, expected].map((items) => items.map((item) => JSON.stringify(item)).sort());
-  expectSame(what, texts[0], texts[1]);
+  expectSame(title, texts[0], texts[1]);
 }
 
 function uuid({ request_uuid }: LogBody): string {

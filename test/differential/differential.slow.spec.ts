@@ -180,12 +180,12 @@ describeEmbedded(`${REQUESTS} random requests by each way in (DIFFERENTIAL_SEED=
     });
     // A process for each takes its time: in a short run some logs rest.
     const due = round === 0 || IS_LONG ? all : random.some(all, 2);
-    const grown = due.map((one) => ({ app: one.app, file: one.grow() }));
+    const grown = due.map((log) => ({ app: log.app, file: log.grow() }));
     // How long an import takes is known once one has ended.
     const killed = random.some(grown.slice(1), KILLS);
-    for (const one of grown) {
-      if (killed.includes(one)) await killAndImport(one.app, one.file);
-      else await importFile(one.app, one.file);
+    for (const log of grown) {
+      if (killed.includes(log)) await killAndImport(log.app, log.file);
+      else await importFile(log.app, log.file);
     }
     const { app, file } = random.pick(grown);
     const again = app.truth.import(file.lines.slice(file.trimmed), file.source);
@@ -251,7 +251,7 @@ describeEmbedded(`${REQUESTS} random requests by each way in (DIFFERENTIAL_SEED=
    * Adds the round's share of lines to the app's log of that kind, which may have lost some at its beginning.
    */
   function grow(app: MonitoredApp, way: 'ndjson' | 'combined', round: number): LogFile {
-    let file = app.files.find((one) => one.way === way && one.source === 'web-1');
+    let file = app.files.find((file) => file.way === way && file.source === 'web-1');
     if (!file) {
       file = new LogFile(join(directory, `${app.id}-${way}.log`), way, 'web-1');
       app.files.push(file);
@@ -337,11 +337,11 @@ describeEmbedded(`${REQUESTS} random requests by each way in (DIFFERENTIAL_SEED=
 
   function makeSyncs(app: MonitoredApp, round: number): Outgoing[] {
     const syncs: Outgoing[] = [];
-    for (let left = Math.ceil(REQUESTS / ROUNDS); left > 0;) {
-      const entries: Entry[] = Array.from({ length: Math.min(left, random.integer(0, 40)) }, () =>
+    for (let remaining = Math.ceil(REQUESTS / ROUNDS); remaining > 0;) {
+      const entries: Entry[] = Array.from({ length: Math.min(remaining, random.integer(0, 40)) }, () =>
         maker.entry(round),
       );
-      left -= Math.max(entries.length, 1);
+      remaining -= Math.max(entries.length, 1);
       const consumers = Array.from({ length: random.integer(0, 3) }, () => maker.consumer(round)).filter(
         (consumer) => consumer !== null,
       );
@@ -365,11 +365,11 @@ describeEmbedded(`${REQUESTS} random requests by each way in (DIFFERENTIAL_SEED=
 
   function makeLogFiles(app: MonitoredApp, round: number): Outgoing[] {
     const files: Outgoing[] = [];
-    for (let left = Math.ceil(REQUESTS / ROUNDS); left > 0;) {
+    for (let remaining = Math.ceil(REQUESTS / ROUNDS); remaining > 0;) {
       const env = maker.env();
       const lines: (object | string)[] = [];
       let rejected = 0;
-      for (let line = Math.min(left, random.integer(1, 60)); line > 0; line -= 1, left -= 1) {
+      for (let line = Math.min(remaining, random.integer(1, 60)); line > 0; line -= 1, remaining -= 1) {
         const drawn = random.share();
         if (drawn < 0.02) {
           lines.push(random.pick(['{}', '{"uuid":1}', JSON.stringify(tooOld(round))]));

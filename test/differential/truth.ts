@@ -157,20 +157,20 @@ export class Truth {
     const sums = new Map<string, TrafficRecord>();
     // No zone's clock has changed within a quarter-hour in the 13 months that are kept.
     const periods = new Map<number, string>();
-    for (const one of [...this.counted].sort((a, b) => a.timestamp - b.timestamp)) {
-      if (one.timestamp < start - 2 * DAY || one.timestamp > end + 2 * DAY) continue;
-      if (query.env !== undefined && one.env !== query.env) continue;
-      if (query.consumer !== undefined && one.consumer !== query.consumer) continue;
-      if (one.endpoint !== null && this.excluded.has(one.endpoint)) continue;
-      const quarter = Math.floor(one.timestamp / (15 * MINUTE));
-      const period = periods.get(quarter) ?? clock.findPeriod(one.timestamp, interval);
+    for (const request of [...this.counted].sort((a, b) => a.timestamp - b.timestamp)) {
+      if (request.timestamp < start - 2 * DAY || request.timestamp > end + 2 * DAY) continue;
+      if (query.env !== undefined && request.env !== query.env) continue;
+      if (query.consumer !== undefined && request.consumer !== query.consumer) continue;
+      if (request.endpoint !== null && this.excluded.has(request.endpoint)) continue;
+      const quarter = Math.floor(request.timestamp / (15 * MINUTE));
+      const period = periods.get(quarter) ?? clock.findPeriod(request.timestamp, interval);
       periods.set(quarter, period);
-      const isWithin = start <= one.timestamp && one.timestamp < end;
+      const isWithin = start <= request.timestamp && request.timestamp < end;
       if (!isWithin && period !== first && period !== last) continue;
       const sum = sums.get(period) ?? { period, requests: 0, bytes_received: 0, bytes_sent: 0 };
-      sum.requests += one.requests;
-      sum.bytes_received += one.bytes_received;
-      sum.bytes_sent += one.bytes_sent;
+      sum.requests += request.requests;
+      sum.bytes_received += request.bytes_received;
+      sum.bytes_sent += request.bytes_sent;
       sums.set(period, sum);
     }
     return [...sums.values()];

@@ -37,7 +37,7 @@ describe('what the reader of clickhouse/accounts may read', () => {
     await tenant.write(...Array.from({ length: DENSE }, () => ({})));
     await tenant.exclude('GET', '/hidden');
     const tables = await app.store.rows<{ table: string; columns: string[] }>('test.columns', COLUMNS);
-    columns = new Map(tables.map((one) => [one.table, one.columns]));
+    columns = new Map(tables.map((table) => [table.table, table.columns]));
   });
 
   afterAll(() => app.stop());
@@ -63,8 +63,8 @@ describe('what the reader of clickhouse/accounts may read', () => {
    * themselves.
    */
   function withScalars({ sql, params }: Statement): Statement[] {
-    return [sql, ...[...sql.matchAll(SCALAR)].map(([, scalar = '']) => scalar)].map((one) => ({
-      sql: one,
+    return [sql, ...[...sql.matchAll(SCALAR)].map(([, scalar = '']) => scalar)].map((statement) => ({
+      sql: statement,
       params,
     }));
   }

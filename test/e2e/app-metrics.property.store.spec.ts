@@ -174,7 +174,9 @@ describe('metrics', () => {
         // In any order, in several batches, some of them again.
         const shuffled = raw.map((record, index) => ({ record, batch: (index * 7) % question.batches }));
         for (let batch = 0; batch < question.batches; batch++)
-          await tenant.write(...shuffled.filter((one) => one.batch === batch).map(({ record }) => record));
+          await tenant.write(
+            ...shuffled.filter((request) => request.batch === batch).map(({ record }) => record),
+          );
         if (question.repeats) await tenant.write(...[...raw].reverse());
         const counts = drawn.flatMap(({ counted, hasKnownStatus, ...request }, index) => {
           if (counted === 0) return [];
@@ -238,30 +240,30 @@ describe('metrics', () => {
         for (const { identifier, id } of (await tenant.consumers({ limit: 1000 })).data)
           consumers.set(identifier, id);
         const all = [
-          ...raw.map((one) => ({
-            ...one,
+          ...raw.map((row) => ({
+            ...row,
             n: 1,
-            status: one.status_code,
-            received: one.request_size_bytes ?? 0,
-            sent: one.response_size_bytes ?? 0,
+            status: row.status_code,
+            received: row.request_size_bytes ?? 0,
+            sent: row.response_size_bytes ?? 0,
             slack: 0,
           })),
-          ...counts.map((one, index) => ({
-            ...one,
-            n: one.requests,
-            status: one.status_code === 0 ? null : one.status_code,
-            received: one.bytes_received,
-            sent: one.bytes_sent,
+          ...counts.map((count, index) => ({
+            ...count,
+            n: count.requests,
+            status: count.status_code === 0 ? null : count.status_code,
+            received: count.bytes_received,
+            sent: count.bytes_sent,
             response_time_ms: drawn.filter(({ counted }) => counted > 0)[index]!.response_time_ms,
             slack: 5,
           })),
         ].filter(({ timestamp }) => getPeriod(timestamp) !== undefined);
         const text = (value: string | null) => (value === null ? 'NULL' : `'${value.replaceAll("'", "''")}'`);
         const values = all.map(
-          (one) =>
-            `(${text(getPeriod(one.timestamp)!)}, ${text(one.env)}, ${consumers.get(one.consumer?.identifier ?? null) ?? 'NULL'}, ` +
-            `${one.path === null ? 'NULL' : text(one.method)}, ${text(one.path)}, ${one.status ?? 'NULL'}, ${one.n}, ` +
-            `${one.received}, ${one.sent}, ${one.response_time_ms}, ${one.slack})`,
+          (request) =>
+            `(${text(getPeriod(request.timestamp)!)}, ${text(request.env)}, ${consumers.get(request.consumer?.identifier ?? null) ?? 'NULL'}, ` +
+            `${request.path === null ? 'NULL' : text(request.method)}, ${text(request.path)}, ${request.status ?? 'NULL'}, ${request.n}, ` +
+            `${request.received}, ${request.sent}, ${request.response_time_ms}, ${request.slack})`,
         );
         await truth.run(`CREATE OR REPLACE TEMP TABLE raw (period TEXT, env TEXT, consumer_id BIGINT, method TEXT,
           path TEXT, status_code INT, n BIGINT, received BIGINT, sent BIGINT, ms BIGINT, slack BIGINT)`);
@@ -339,8 +341,8 @@ describe('metrics', () => {
         const order = rows.map((row) => [row.period_start, ...keys.slice(1).map((key) => row[key])]);
         const ranks = (value: unknown) => (value === null ? [1, ''] : [0, value]);
         const compare = (a: unknown[], b: unknown[]): number => {
-          for (const [index, left] of a.entries()) {
-            const [[x, u], [y, v]] = [ranks(left), ranks(b[index])] as [[number, never], [number, never]];
+          for (const [index, values] of a.entries()) {
+            const [[x, u], [y, v]] = [ranks(values), ranks(b[index])] as [[number, never], [number, never]];
             if (x !== y) return x - y;
             if (u !== v)
               return typeof u === 'string' ? Buffer.compare(Buffer.from(u), Buffer.from(v)) : u - v;

@@ -104,7 +104,7 @@ describeEmbedded('consumer erase', () => {
     const lines = (await response.text()).trim().split('\n');
     return lines
       .map((line) => JSON.parse(line) as Record<string, unknown>)
-      .sort((one, other) => Number(one.consumer_id) - Number(other.consumer_id));
+      .sort((a, b) => Number(a.consumer_id) - Number(b.consumer_id));
   }
 
   /**
@@ -343,7 +343,7 @@ describeEmbedded('consumer erase', () => {
     const own = (await listConsumers()).find(({ identifier }) => identifier === ann.identifier)!;
     expect(own).toMatchObject({ name: ann.name, group: { name: ann.group } });
     const findRequests = async ({ identifier }: Person) =>
-      (await listRequests()).filter((one) => one.consumer === identifier);
+      (await listRequests()).filter((request) => request.consumer === identifier);
     const bobs = await findRequests(bob);
     expect(await findRequests(ann)).toHaveLength(6);
     const readDetails = (requests: { request_uuid: string }[]) =>

@@ -229,8 +229,13 @@ describe('the order of the checks (docs/contract.md#order)', () => {
     ] as const;
     for (const [index, [path, method, status]] of asked.entries()) {
       const { status: given, headers } = await call(path, key, method);
-      const left = String(LIMIT - 1 - index);
-      expect([path, method, given, headers['x-ratelimit-remaining']]).toEqual([path, method, status, left]);
+      const remaining = String(LIMIT - 1 - index);
+      expect([path, method, given, headers['x-ratelimit-remaining']]).toEqual([
+        path,
+        method,
+        status,
+        remaining,
+      ]);
     }
   });
 

@@ -52,7 +52,8 @@ describeEmbedded.each(Object.keys(SHELLS))('the blocks of the documents in %s', 
       const [, key = ''] = /"key": ?"([^"]+)"/.exec(output) ?? [];
       const [, token = ''] = /"write_token": ?"([^"]+)"/.exec(output) ?? [];
       runner.setVariables(key, token);
-      for (const block of served.filter((one) => !isRestore(one))) expectDone(block, await runner.run(block));
+      for (const block of served.filter((candidate) => !isRestore(candidate)))
+        expectDone(block, await runner.run(block));
       await runner.stop();
       for (const block of served.filter(isRestore))
         expectDone(block, await runner.run(block, { DATA_DIR: './restored' }));

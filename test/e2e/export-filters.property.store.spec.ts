@@ -88,7 +88,7 @@ describe('the filters of an export', () => {
         request_uuid: randomUUID(),
         env: pick(index, 1, ['prod', 'Dev', 'st_ging']),
         method: pick(index, 2, ['GET', 'POST', 'A_B']),
-        path: pick(index, 3, [...TEXTS.filter((one) => one !== ''), null]),
+        path: pick(index, 3, [...TEXTS.filter((text) => text !== ''), null]),
         url: `u${pick(index, 4, TEXTS)}`,
         consumer: pick(index, 5, [{ identifier: 'anna' }, { identifier: 'bob' }, null]),
         status_code: pick(index, 6, [200, 404, 500, 503]),
@@ -177,13 +177,13 @@ describe('the filters of an export', () => {
     if (type === 'UUID') return fc.oneof(present, fc.uuid());
     if (type === 'Int64')
       return fc.oneof(
-        present.map((one) => one ?? 0),
+        present.map((value) => value ?? 0),
         fc.constantFrom(-1, 0, 5, 404, 2 ** 40, -(2 ** 53) + 1),
       );
     if (op.includes('like')) return pattern;
     if (field.endsWith('headers')) return text;
     return fc.oneof(
-      present.map((one) => one ?? ''),
+      present.map((value) => value ?? ''),
       text,
     );
   };

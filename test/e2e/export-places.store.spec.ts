@@ -40,7 +40,7 @@ describe('places for exports and queries of traces', () => {
   };
 
   it('are of any team, but no team keeps more than its share from others', async () => {
-    const [one, two, three] = tenants as [Tenant, Tenant, Tenant];
+    const [one, second, three] = tenants as [Tenant, Tenant, Tenant];
     const keys = [one.key, await createKey(one)];
     const unread = [];
     for (const key of [...keys, ...keys]) unread.push(await open(one, key));
@@ -50,9 +50,9 @@ describe('places for exports and queries of traces', () => {
       headers: { 'retry-after': '1' },
     });
 
-    const others = [await open(two, two.key), await open(two, two.key)];
+    const others = [await open(second, second.key), await open(second, second.key)];
     expect(others.map(({ statusCode }) => statusCode)).toEqual([200, 200]);
-    expect((await open(two, await createKey(two))).statusCode).toBe(503);
+    expect((await open(second, await createKey(second))).statusCode).toBe(503);
     // Of the first team two broke off, visibly, and two are whole.
     const ends = await Promise.allSettled(unread.map((response) => buffer(response)));
     expect(ends.map(({ status }) => status).sort()).toEqual([

@@ -35,7 +35,7 @@ beforeAll(async () => {
     path,
   }));
   const records = await tenant.write(
-    ...logged.map((one) => ({ ...one, consumer: { identifier: one.path } })),
+    ...logged.map((request) => ({ ...request, consumer: { identifier: request.path } })),
   );
   const { data } = await tenant.consumers({ limit: 3 });
   known = {
@@ -54,8 +54,8 @@ afterAll(async () => {
 const call = (path: string) => sendRaw(app.url, path, { headers: { 'Api-Key': tenant.key } });
 
 function buildTarget({ operation, values }: FuzzedRequest): string {
-  const inPath = values.filter((one) => one.in === 'path').map(({ name, raw }) => [name, raw]);
-  const query = values.filter((one) => one.in === 'query').map(({ name, raw }) => `${name}=${raw}`);
+  const inPath = values.filter((value) => value.in === 'path').map(({ name, raw }) => [name, raw]);
+  const query = values.filter((value) => value.in === 'query').map(({ name, raw }) => `${name}=${raw}`);
   return `${fill(operation.path, Object.fromEntries(inPath) as Record<string, string>)}?${query.join('&')}`;
 }
 

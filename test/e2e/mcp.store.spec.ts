@@ -202,7 +202,7 @@ describe('a server', () => {
         { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'metrics', arguments: {} } },
         { 'X-Request-Id': 'mcp-line' },
       );
-      const line = await eventually(() => app.logged.split('\n').find((one) => one.includes('mcp-line')));
+      const line = await eventually(() => app.logged.split('\n').find((part) => part.includes('mcp-line')));
       expect(JSON.parse(line)).toMatchObject({
         route: '/mcp',
         status: 200,
@@ -430,9 +430,7 @@ describe('a server', () => {
         expect(new Set(seen.map(({ request_uuid }) => request_uuid)).size).toBe(9);
         expect(seen).toHaveLength(9);
         const times = seen.map(({ timestamp }) => String(timestamp));
-        expect(times).toEqual(
-          [...times].sort((one, other) => (order === 'newest' ? -1 : 1) * one.localeCompare(other)),
-        );
+        expect(times).toEqual([...times].sort((a, b) => (order === 'newest' ? -1 : 1) * a.localeCompare(b)));
       }
     });
 

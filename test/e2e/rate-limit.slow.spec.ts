@@ -30,7 +30,7 @@ function fire(count: number, key: string, ...servers: ProductProcess[]): Promise
 
 /** The value that so large a share of the values does not pass. */
 function percentile(values: readonly number[], share: number): number {
-  return values.toSorted((one, other) => one - other)[Math.floor(values.length * share)] ?? Infinity;
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length * share)] ?? Infinity;
 }
 
 /** The numbers of a response's `X-RateLimit-*` headers: limit, remaining, reset. */
@@ -93,7 +93,7 @@ describeWithRedisServer('two servers with one Redis', () => {
     const responses = await fire(1_000, nextKey(), ...servers);
     const [good, refused] = [passed(responses), responses.filter(({ status }) => status === 429)];
     expect([good.length, refused.length]).toEqual([LIMIT, 900]);
-    const remaining = good.map((response) => numbers(response)[1]!).sort((one, other) => one - other);
+    const remaining = good.map((response) => numbers(response)[1]!).sort((a, b) => a - b);
     expect(remaining).toEqual(Array.from({ length: LIMIT }, (_, n) => n));
     expect(new Set(responses.map((response) => numbers(response)[0]))).toEqual(new Set([LIMIT]));
     expect(new Set(responses.map((response) => numbers(response)[2])).size).toBe(1);
@@ -120,7 +120,7 @@ describeWithRedisServer('two servers with one Redis', () => {
     await begin();
     const answered = loads.map(({ waitsMs }) => waitsMs.length);
     await eventually(() => loads.every(({ waitsMs }, at) => waitsMs.length > answered[at]! + 50));
-    const waitsMs = loads.flatMap((one, at) => one.waitsMs.slice(answered[at]));
+    const waitsMs = loads.flatMap((load, at) => load.waitsMs.slice(answered[at]));
     const alone = nextKey();
     const meanwhile = await Promise.all(servers.map((server) => fire(150, alone, server)));
     await end();

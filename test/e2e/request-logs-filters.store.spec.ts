@@ -43,7 +43,7 @@ describe('filters of GET /v1/apps/{app_id}/request-logs', () => {
           { ...wanted, url: 'path', path: '/orders' },
           { ...wanted, url: 'no path', path: null },
           { ...wanted, url: 'status', status_code: 200 },
-        ].map((one) => buildRequest({ ...one, timestamp: start })),
+        ].map((members) => buildRequest({ ...members, timestamp: start })),
         buildRequest({ ...wanted, url: 'window', timestamp: start - 1 }),
       );
       ids = { app_env_id: await tenant.envId('prod'), consumer_id: await tenant.consumerId('anna') };

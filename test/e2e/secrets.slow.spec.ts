@@ -106,7 +106,7 @@ describeWithRedisServer('keys, hashes and configured secrets', () => {
     const { id: free } = await admin.teams.create('Free', 'free');
     const unpaid = await admin.keys.create(free);
     const altered = `${key.slice(0, -3)}xyz`;
-    for (const one of [revoked.key, expired.key, unpaid.key, altered]) note(one);
+    for (const secret of [revoked.key, expired.key, unpaid.key, altered]) note(secret);
     const at = `/v1/apps/${prepared.appId}`;
     const asked: [number, string, Record<string, string>, string?, string?][] = [
       [200, '/v1/team', { 'Api-Key': key }],

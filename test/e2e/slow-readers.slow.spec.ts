@@ -98,9 +98,9 @@ describe('clients that read their responses slowly', () => {
   });
 
   it('make room for another team', async () => {
-    const [one, two] = tenants as [Tenant, Tenant];
-    const mine = [await page(one), await page(one)];
-    const other = await page(two);
+    const [first, second] = tenants as [Tenant, Tenant];
+    const mine = [await page(first), await page(first)];
+    const other = await page(second);
     expect(other.statusCode).toBe(200);
     expect((await buffer(other)).length).toBe(Number(other.headers['content-length']));
     const ends = await Promise.allSettled(mine.map((response) => buffer(response)));
@@ -129,9 +129,9 @@ describe('clients that read their responses slowly', () => {
   }, 60_000);
 
   it('lose their connection below the least rate, whatever the response is; others are whole', async () => {
-    const [one, two] = tenants as [Tenant, Tenant];
-    const slow = [await page(one), await exported(one), await page(two)];
-    const steady = await exported(two);
+    const [first, second] = tenants as [Tenant, Tenant];
+    const slow = [await page(first), await exported(first), await page(second)];
+    const steady = await exported(second);
     expect([...slow, steady].map(({ statusCode }) => statusCode)).toEqual([200, 200, 200, 200]);
     const cutOff = new AbortController();
     const cut = eventually(() => app.logged.split(TOO_SLOW).length > slow.length).finally(() => {

@@ -22,7 +22,9 @@ describe('GET /v1/team', () => {
       const { teamId, key } = await app.team();
       const second = await app.admin.keys.create(teamId);
       const other = await app.team();
-      const ids = [key, second.key, other.key].map(async (one) => (await app.get('/v1/team', one)).body.id);
+      const ids = [key, second.key, other.key].map(
+        async (apiKey) => (await app.get('/v1/team', apiKey)).body.id,
+      );
       expect(await Promise.all(ids)).toEqual([teamId, teamId, other.teamId]);
       expect(other.teamId).not.toBe(teamId);
     });

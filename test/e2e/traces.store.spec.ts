@@ -149,7 +149,7 @@ describe('POST /v1/apps/{app_id}/traces', () => {
         scope_version: '1',
         duration_ns: '9',
         attributes: '{"x":1,"n":5.5}',
-        events: `[${[event('exception', { type: 'A' }), event('log', { type: 'B' })].map((one) => JSON.stringify(one)).join(EVENT_SEPARATOR)}]`,
+        events: `[${[event('exception', { type: 'A' }), event('log', { type: 'B' })].map((details) => JSON.stringify(details)).join(EVENT_SEPARATOR)}]`,
       },
       { at: 5n, attributes: '{}' },
     );

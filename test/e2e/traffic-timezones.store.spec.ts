@@ -77,24 +77,24 @@ describe('GET /v1/apps/{app_id}/traffic in a timezone', () => {
       const data = await walk(query);
       expectTraffic(data, requests, clock, 'hour');
       expect(data).toHaveLength(24 + periods + 24);
-      expect(data.reduce((sum, one) => sum + getLength(one), 0)).toBe((24 + hours + 24) * HOUR);
+      expect(data.reduce((sum, period) => sum + getLength(period), 0)).toBe((24 + hours + 24) * HOUR);
     });
 
     it(`has a day of ${hours} hours`, async () => {
       const data = await walk({ ...query, interval: 'day' });
       expectTraffic(data, requests, clock, 'day');
-      expect(data.map((one) => getLength(one) / HOUR)).toEqual([24, hours, 24]);
+      expect(data.map((period) => getLength(period) / HOUR)).toEqual([24, hours, 24]);
     });
 
     it('sums up to the requests', async () => {
       for (const interval of ['hour', 'day']) {
         const data = await walk({ ...query, interval });
         const total = (name: 'requests' | 'bytes_received' | 'bytes_sent') =>
-          data.reduce((sum, one) => sum + one[name], 0);
+          data.reduce((sum, period) => sum + period[name], 0);
         expect([total('requests'), total('bytes_received'), total('bytes_sent')]).toEqual([
           requests.length,
-          requests.reduce((sum, one) => sum + one.request_size_bytes!, 0),
-          requests.reduce((sum, one) => sum + one.response_size_bytes!, 0),
+          requests.reduce((sum, request) => sum + request.request_size_bytes!, 0),
+          requests.reduce((sum, request) => sum + request.response_size_bytes!, 0),
         ]);
       }
     });

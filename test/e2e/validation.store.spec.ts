@@ -63,7 +63,7 @@ type Values = readonly (readonly [name: string, value: string])[];
 
 /** The target with these values, escaped; the query in the order given. */
 function target({ path, parameters }: Operation, values: Values): string {
-  const inPath = new Set(parameters.filter((one) => one.in === 'path').map(({ name }) => name));
+  const inPath = new Set(parameters.filter((parameter) => parameter.in === 'path').map(({ name }) => name));
   const segments: Record<string, string | number> = { app_id: tenant.appId, request_uuid: UUID };
   for (const [name, value] of values) if (inPath.has(name)) segments[name] = encodeURIComponent(value);
   const query = values.filter(([name]) => !inPath.has(name));
@@ -77,10 +77,11 @@ async function expectIssues(path: string, issues: readonly IssueBody[]) {
   expect([path, status, text]).toEqual([path, 422, JSON.stringify({ detail: issues })]);
 }
 
-const operation = (id: string) => operations.find((one) => one.id === id)!;
-const parameter = (id: string, name: string) => operation(id).parameters.find((one) => one.name === name)!;
-const cases = operations.flatMap((one) =>
-  one.parameters.map((parameter) => [one.id, parameter.name, one, parameter] as const),
+const operation = (id: string) => operations.find((operation) => operation.id === id)!;
+const parameter = (id: string, name: string) =>
+  operation(id).parameters.find((parameter) => parameter.name === name)!;
+const cases = operations.flatMap((operation) =>
+  operation.parameters.map((parameter) => [operation.id, parameter.name, operation, parameter] as const),
 );
 
 it('knows every parameter of the contract, in its order', () => {
@@ -126,7 +127,9 @@ describe('all issues at once', () => {
   it.each(operations.filter(({ parameters }) => parameters.length > 0))(
     '$id: path first, then the order of the table, in any order of the query',
     async (operation) => {
-      const bad = operation.parameters.map((one) => badValues(one).find(({ value }) => value !== '')!);
+      const bad = operation.parameters.map((parameter) =>
+        badValues(parameter).find(({ value }) => value !== '')!,
+      );
       const values = bad.map(({ value, issue }) => [issue.loc[1], value] as const);
       const issues = bad.map(({ issue }) => issue);
       await expectIssues(target(operation, values), issues);
@@ -150,10 +153,10 @@ describe('all issues at once', () => {
       );
     await fc.assert(
       fc.asyncProperty(request, async ({ operation, bad, order }) => {
-        const present = bad.filter((one) => one !== undefined);
+        const present = bad.filter((value) => value !== undefined);
         const shuffled = present
           .map(({ value, issue }, at) => [order[at] ?? 0, issue.loc[1], value] as const)
-          .sort(([one], [other]) => one - other)
+          .sort(([a], [b]) => a - b)
           .map(([, name, value]) => [name, value] as const);
         const path = target(operation, shuffled);
         if (present.length > 0)

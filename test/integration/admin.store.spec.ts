@@ -43,11 +43,11 @@ describe('Administration', () => {
     });
 
     it('may share a name', async () => {
-      const [one, other] = [
+      const [first, second] = [
         await admin.teams.create('Same', 'free'),
         await admin.teams.create('Same', 'free'),
       ];
-      expect(one.id).not.toBe(other.id);
+      expect(first.id).not.toBe(second.id);
     });
 
     it('get IDs of their own where many are made at once', async () => {
@@ -403,21 +403,21 @@ describe('Administration', () => {
     it('of one row are all kept, also those of different commands', async () => {
       // As commands that reach the store through one server.
       const coordinator = new LocalCoordinator();
-      const [one, other] = [createAdmin(open.store, coordinator), createAdmin(open.store, coordinator)];
+      const [first, second] = [createAdmin(open.store, coordinator), createAdmin(open.store, coordinator)];
       const appId = await createAppId();
       await RequestsWriter.create(open.store).write(appId, [buildRequest({ method: 'GET', path: '/a' })]);
       const { identifier } = await admin.keys.create(teamId);
       for (let n = 0; n < ROUNDS; n++) {
         const isOdd = n % 2 === 1;
         const [{ client_id }] = await Promise.all([
-          one.apps.rotateClientId(appId),
-          other.apps.setDisabled(appId, isOdd),
-          one.apps.rename(appId, `Shop ${n}`),
-          other.keys.setScopes(identifier, { ...ALL_SCOPES, hasBodies: isOdd }),
-          one.keys.rename(identifier, `key ${n}`),
-          other.teams.setPlan(teamId, isOdd ? 'free' : 'premium'),
-          one.teams.rename(teamId, `Team ${n}`),
-          other.endpoints.setExcluded(appId, 'GET', '/a', isOdd),
+          first.apps.rotateClientId(appId),
+          second.apps.setDisabled(appId, isOdd),
+          first.apps.rename(appId, `Shop ${n}`),
+          second.keys.setScopes(identifier, { ...ALL_SCOPES, hasBodies: isOdd }),
+          first.keys.rename(identifier, `key ${n}`),
+          second.teams.setPlan(teamId, isOdd ? 'free' : 'premium'),
+          first.teams.rename(teamId, `Team ${n}`),
+          second.endpoints.setExcluded(appId, 'GET', '/a', isOdd),
         ]);
         const rows = async (table: string, where: string, columns: string) =>
           (await open.store.rows('test.row', `SELECT ${columns} FROM ${table} FINAL WHERE ${where}`))[0];

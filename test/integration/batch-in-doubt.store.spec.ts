@@ -87,20 +87,20 @@ describe('a batch whose outcome is unknown until its claims have expired', () =>
         if (!outage.isOver) throw new StoreUnavailable('the connection was lost');
       },
     });
-    const [one, other] = [connect(cut), connect(open.store)];
+    const [first, second] = [connect(cut), connect(open.store)];
     const shared = buildRequest({});
     const message = buildMessage(appId, shared);
-    await expect(one.commit(message, 1)).rejects.toThrow(StoreUnavailable);
+    await expect(first.commit(message, 1)).rejects.toThrow(StoreUnavailable);
     const now = performance.now.bind(performance);
     jest.spyOn(performance, 'now').mockImplementation(() => now() + OUTAGE_MS);
     // As a collector does every few seconds.
-    await other.recover(0);
-    await other.commit(buildMessage(appId, shared), 1);
+    await second.recover(0);
+    await second.commit(buildMessage(appId, shared), 1);
     outage.isOver = true;
-    await one.commit(buildMessage(appId), 1);
+    await first.commit(buildMessage(appId), 1);
     expect(await countLogs(appId)).toBe(2);
     // The sender got a 503 and sends it again.
-    await one.commit(message, 1);
+    await first.commit(message, 1);
     expect(await countLogs(appId)).toBe(2);
   });
 });

@@ -115,15 +115,15 @@ describe('the cluster form of the migrations', () => {
   });
 
   it('leads views from the rows of a shard to rows of the same shard', () => {
-    const views = form.filter((one) => VIEW.test(one));
-    expect(views).toHaveLength(single.filter((one) => VIEW.test(one)).length);
+    const views = form.filter((statement) => VIEW.test(statement));
+    expect(views).toHaveLength(single.filter((statement) => VIEW.test(statement)).length);
     for (const view of views)
       expect(view).toMatch(/ TO request_analytics\.\w+_local AS\n[^]*\bFROM request_analytics\.\w+_local\b/);
   });
 
   it('shards what belongs to an app by the app, and messages as their batches', () => {
     const getKey = (table: string) => /, (\w+\(\w+\))\)$/.exec(named(table)!)?.[1];
-    for (const table of tables().filter((one) => !GLOBAL_TABLES.has(one)))
+    for (const table of tables().filter((table) => !GLOBAL_TABLES.has(table)))
       expect([table, getKey(table)]).toEqual([
         table,
         table.startsWith('ingest_') ? 'sipHash64(batch_id)' : 'sipHash64(app_id)',

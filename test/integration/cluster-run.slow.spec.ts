@@ -144,7 +144,7 @@ describe('the product on Distributed tables', () => {
       return { status: response.status, text: await response.text() };
     };
     const queries = await Promise.all(listQueries(appId).map(query));
-    for (const one of listFiles(appId)) queries.push(await query(one));
+    for (const sql of listFiles(appId)) queries.push(await query(sql));
     await api.stop();
     expect(queries.map(({ status }) => status)).toEqual(queries.map(() => 200));
     const statuses = responses.map(({ status, text }) => [status, status === 200 ? '' : text]);
@@ -155,7 +155,7 @@ describe('the product on Distributed tables', () => {
     expect(getBody(`/v1/apps/${appId}/consumers`).data).toHaveLength(1);
     const [day] = paths.filter((path) => path.includes('traffic?interval=day'));
     const requests = getBody(day!).data.map((period: { requests: number }) => period.requests);
-    expect(requests.reduce((sum: number, one: number) => sum + one, 0)).toBe(4);
+    expect(requests.reduce((sum: number, request: number) => sum + request, 0)).toBe(4);
   });
 
   it('finds by terms on the shard of the app', async () => {

@@ -126,7 +126,7 @@ describe('the trace of an erased consumer', () => {
   const erase = (identifier: string) =>
     new ConsumerEraser(open.store, new BatchLog(open.store), false).erase(appId, identifier);
 
-  const left = async () => {
+  const remaining = async () => {
     const list = async (sql: string) =>
       (await open.store.rows<{ text: string }>('test.left', sql, { app_id: appId })).map(({ text }) => text);
     return {
@@ -152,7 +152,7 @@ describe('the trace of an erased consumer', () => {
     );
     await logRecords(trace, [{ message: 'of no span' }]);
     expect(await erase('ann')).toMatchObject({ requests: 1, spans: 5, application_logs: 6 });
-    expect(await left()).toEqual({ spans: [], logs: [] });
+    expect(await remaining()).toEqual({ spans: [], logs: [] });
   });
 
   it('loses the spans of its requests and those below them, and none of a request of another consumer', async () => {
@@ -195,7 +195,7 @@ describe('the trace of an erased consumer', () => {
 
     expect(await erase('ann')).toMatchObject({ requests: 3, spans: 5, application_logs: 7 });
     const kept = ['bob', 'bob’s other', 'gateway', 'query of bob'];
-    expect(await left()).toEqual({
+    expect(await remaining()).toEqual({
       spans: kept,
       logs: [...kept, 'bob by his request', 'of no span'].sort(),
     });
@@ -231,7 +231,7 @@ describe('the trace of an erased consumer', () => {
     );
     expect(await erase('ann')).toMatchObject({ requests: 1, spans: 2, application_logs: 2 });
     const kept = ['below bob', 'bob', 'unknown'];
-    expect(await left()).toEqual({ spans: kept, logs: kept });
+    expect(await remaining()).toEqual({ spans: kept, logs: kept });
   });
 
   it('loses spans that name it, and keeps requests of others that were not logged', async () => {
@@ -244,7 +244,7 @@ describe('the trace of an erased consumer', () => {
     await report(newTrace(), { consumer: { identifier: 'ann' } });
     expect(await erase('ann')).toMatchObject({ spans: 3, application_logs: 3 });
     const kept = ['bob', 'of bob'];
-    expect(await left()).toEqual({ spans: kept, logs: kept });
+    expect(await remaining()).toEqual({ spans: kept, logs: kept });
   });
 
   it('is found among many that are shared, and parents in a circle end', async () => {
@@ -252,12 +252,12 @@ describe('the trace of an erased consumer', () => {
     for (const trace of shared) {
       const ann = span('ann', undefined, { kind: 'SERVER' });
       const bob = span('bob', ann, { kind: 'SERVER' });
-      const [one, two] = [span('circle', ann), span('circle')];
-      two.parent = one.span_id;
-      one.parent = two.span_id;
+      const [first, second] = [span('circle', ann), span('circle')];
+      second.parent = first.span_id;
+      first.parent = second.span_id;
       await store(
         trace,
-        [ann, bob, one, two],
+        [ann, bob, first, second],
         [
           { span: ann, consumer: 'ann' },
           { span: bob, consumer: 'bob' },
@@ -267,7 +267,7 @@ describe('the trace of an erased consumer', () => {
     const alone = span('alone', undefined, { kind: 'SERVER' });
     await store(newTrace(), [alone], [{ span: alone, consumer: 'ann' }]);
     expect(await erase('ann')).toMatchObject({ requests: 61, spans: 61, application_logs: 61 });
-    const { spans } = await left();
+    const { spans } = await remaining();
     expect(spans.filter((name) => name === 'bob')).toHaveLength(60);
     expect(spans).not.toContain('ann');
     expect(spans).not.toContain('alone');

@@ -111,10 +111,10 @@ describe('Deletion of counts', () => {
       ] as const)
         await open.store.insert(table, [JSON.stringify({ app_id: appId, [time]: at(n) })]);
     await createDeletion(appId, 3, 7, true).run(new LocalCoordinator());
-    const left: Record<string, number> = {};
+    const remaining: Record<string, number> = {};
     for (const table of ['request_logs_v1', 'request_details_v1', 'spans_v1', 'application_logs_v1'])
-      left[table] = await countRows(table, appId);
-    expect(left).toEqual({
+      remaining[table] = await countRows(table, appId);
+    expect(remaining).toEqual({
       request_logs_v1: 88,
       request_details_v1: 88,
       spans_v1: 1,
@@ -181,10 +181,10 @@ describe('Deletion of counts', () => {
     const appId = await fill();
     const run = open.store.command.bind(open.store);
     for (let isComplete = false, statements = 0; !isComplete; statements++) {
-      let left = statements;
+      let remaining = statements;
       const command = jest.spyOn(open.store, 'command').mockImplementation((sql, ...rest) => {
         if (!sql.includes('DELETE') && !sql.includes('_per_day_')) return run(sql, ...rest);
-        return left-- === 0 ? Promise.reject(new Error('killed')) : run(sql, ...rest);
+        return remaining-- === 0 ? Promise.reject(new Error('killed')) : run(sql, ...rest);
       });
       isComplete = await createDeletion(appId, 20, 30)
         .run(new LocalCoordinator())

@@ -176,9 +176,9 @@ describeEmbedded('the limit of queries that run at once in the embedded engine',
     const gone = new AbortController();
     const sql = "SELECT throwIf(1, 'it ran')";
     const read = new RequestContext(gone.signal).run(() => store.rows('test.left', sql));
-    const left = expect(read).rejects.toThrow('gone');
+    const remaining = expect(read).rejects.toThrow('gone');
     gone.abort(new Error('gone'));
-    await Promise.all([running, left]);
+    await Promise.all([running, remaining]);
   });
 });
 

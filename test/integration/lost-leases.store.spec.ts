@@ -62,12 +62,12 @@ describeWithRedis('a process that stood still until its leases expired', () => {
     ],
   ])('%s', (_, connect) => {
     it('does not write requests that another one has written meanwhile', async () => {
-      const [one, other] = connect();
+      const [first, second] = connect();
       const appId = await createApp(open.store);
       // Batches of the same requests would be the same.
       const [shared, own] = [buildRequest({}), buildRequest({})];
-      const stopped = RequestsWriter.create(open.store, one);
-      const running = RequestsWriter.create(open.store, other);
+      const stopped = RequestsWriter.create(open.store, first);
+      const running = RequestsWriter.create(open.store, second);
       const written = stopped.write(appId, [shared, own], async (commit) => {
         await standStill();
         await running.write(appId, [shared]);
@@ -86,11 +86,11 @@ describeWithRedis('a process that stood still until its leases expired', () => {
     });
 
     it('does not write while a backup has paused writes', async () => {
-      const [one, other] = connect();
-      const written = new WriteGate(one).run(async (hold) => {
+      const [first, second] = connect();
+      const written = new WriteGate(first).run(async (hold) => {
         await hold();
         await standStill();
-        await new WriteGate(other).pause(async () => {
+        await new WriteGate(second).pause(async () => {
           await expect(hold()).rejects.toThrow(LeaseLost);
         });
         await hold();

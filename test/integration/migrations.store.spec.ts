@@ -161,7 +161,9 @@ describe('migrate', () => {
 
   it('rejects a file that was changed after it was applied, and then applies nothing', async () => {
     await migrate(store, known.slice(0, 3));
-    const changed = known.map((one) => (one.version === 2 ? { ...one, checksum: 'other' } : one));
+    const changed = known.map((migration) =>
+      migration.version === 2 ? { ...migration, checksum: 'other' } : migration,
+    );
     const refusal = migrate(store, changed);
     await expect(refusal).rejects.toThrow(MigrationError);
     await expect(refusal).rejects.toThrow(/^0002_\w+\.sql was changed after it was applied/);

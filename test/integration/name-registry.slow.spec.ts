@@ -93,7 +93,7 @@ describe('NameRegistry', () => {
     const seen = async (...said: Omit<ConsumerRecord, 'identifier'>[]) => {
       await writer.write(
         appId,
-        said.map((one) => buildRequest({ consumer: { identifier: 'anna', ...one } })),
+        said.map((members) => buildRequest({ consumer: { identifier: 'anna', ...members } })),
       );
       const found = (await rows(CONSUMER)) as {
         id: number;

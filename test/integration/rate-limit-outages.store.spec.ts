@@ -150,25 +150,25 @@ describeWithRedisServer('FallbackCounter', () => {
   });
 
   it('lets two instances share one count again after each counted by itself', async () => {
-    const [one, other] = await Promise.all([startCounter(server.url), startCounter(server.url)]);
+    const [first, second] = await Promise.all([startCounter(server.url), startCounter(server.url)]);
     server.freeze();
-    const meanwhile = await Promise.all([one, other].map(({ counter }) => counter.hit('key:shared')));
+    const meanwhile = await Promise.all([first, second].map(({ counter }) => counter.hit('key:shared')));
     expect(meanwhile.map(({ hits }) => hits)).toEqual([1, 1]);
     server.thaw();
-    await eventually(() => one.counter.state === 'redis' && other.counter.state === 'redis');
-    const shared = [await one.counter.hit('key:new'), await other.counter.hit('key:new')];
+    await eventually(() => first.counter.state === 'redis' && second.counter.state === 'redis');
+    const shared = [await first.counter.hit('key:new'), await second.counter.hit('key:new')];
     expect(shared.map(({ hits }) => hits)).toEqual([1, 2]);
     expect(shared[0]?.endsAtMs).toBe(shared[1]?.endsAtMs);
   });
 
   it('goes on from the last count that Redis gave when it is lost in mid-window', async () => {
-    const [one, other] = await Promise.all([startCounter(server.url), startCounter(server.url)]);
-    await one.counter.hit('key:window');
-    await other.counter.hit('key:window');
-    const { endsAtMs } = await one.counter.hit('key:window');
+    const [first, second] = await Promise.all([startCounter(server.url), startCounter(server.url)]);
+    await first.counter.hit('key:window');
+    await second.counter.hit('key:window');
+    const { endsAtMs } = await first.counter.hit('key:window');
     server.freeze();
-    expect(await one.counter.hit('key:window')).toMatchObject({ hits: 4, endsAtMs });
-    expect(await other.counter.hit('key:window')).toMatchObject({ hits: 3, endsAtMs });
+    expect(await first.counter.hit('key:window')).toMatchObject({ hits: 4, endsAtMs });
+    expect(await second.counter.hit('key:window')).toMatchObject({ hits: 3, endsAtMs });
   });
 
   it('finds a Redis that comes up after the process did', async () => {

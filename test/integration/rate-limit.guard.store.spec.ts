@@ -168,15 +168,15 @@ describeWithRedis('RateLimitGuard with Redis', () => {
 
   it('passes exactly 100 of 1,000 requests sent at once to two instances', async () => {
     const env = { REDIS_URL: address.url, RATE_LIMIT_PER_MINUTE: '100' };
-    const [one, other] = await Promise.all([listen(env), listen(env)]);
+    const [first, second] = await Promise.all([listen(env), listen(env)]);
     const burst = (key: string) =>
-      Promise.all(Array.from({ length: 1_000 }, (_, n) => call(`${(n % 2 ? one : other).url}/one`, key)));
-    const responses = await undisturbed([one, other], burst);
+      Promise.all(Array.from({ length: 1_000 }, (_, n) => call(`${(n % 2 ? first : second).url}/one`, key)));
+    const responses = await undisturbed([first, second], burst);
     const passed = responses.filter(({ status }) => status === 200);
     const refused = responses.filter(({ status }) => status === 429);
     expect([passed.length, refused.length]).toEqual([100, 900]);
-    const left = passed.map(({ remaining }) => Number(remaining)).sort((a, b) => a - b);
-    expect(left).toEqual(Array.from({ length: 100 }, (_, n) => n));
+    const counts = passed.map(({ remaining }) => Number(remaining)).sort((a, b) => a - b);
+    expect(counts).toEqual(Array.from({ length: 100 }, (_, n) => n));
     expect(new Set(responses.map(({ reset }) => reset)).size).toBe(1);
     for (const { retryAfter } of refused) expect(retryAfter).toMatch(/^([1-9]|[1-5]\d|60)$/);
   });

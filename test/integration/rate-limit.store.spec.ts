@@ -38,8 +38,8 @@ describeWithRedis('RedisCounter', () => {
   });
 
   it('gives 1,000 hits sent at once through two connections the numbers 1 to 1,000, and one end', async () => {
-    const [one, other] = [await connect(), await connect()];
-    const hits = Array.from({ length: 1_000 }, (_, n) => (n % 2 ? one : other).hit('key:atomic'));
+    const [first, second] = [await connect(), await connect()];
+    const hits = Array.from({ length: 1_000 }, (_, n) => (n % 2 ? first : second).hit('key:atomic'));
     const windows = await Promise.all(hits);
     const numbers = windows.map((window) => window.hits).sort((a, b) => a - b);
     expect(numbers).toEqual(Array.from({ length: 1_000 }, (_, n) => n + 1));
@@ -63,11 +63,11 @@ describeWithRedis('RedisCounter', () => {
   });
 
   it('looks at the shared window without counting', async () => {
-    const [one, other] = [await connect(), await connect()];
-    expect(await other.peek('key:look')).toBeNull();
-    const counted = await one.hit('key:look');
+    const [first, second] = [await connect(), await connect()];
+    expect(await second.peek('key:look')).toBeNull();
+    const counted = await first.hit('key:look');
     for (let n = 0; n < 3; n++) {
-      const seen = await other.peek('key:look');
+      const seen = await second.peek('key:look');
       expect(seen).toMatchObject({ hits: 1, endsAtMs: counted.endsAtMs });
     }
   });
@@ -106,7 +106,7 @@ describeWithRedis('RedisCounter', () => {
 
   it('counts failed authentications for all instances together', async () => {
     const config = new Config({ AUTH_FAILURES_PER_MINUTE: '10' });
-    const [one, other] = await Promise.all(
+    const [first, second] = await Promise.all(
       [connect(), connect()].map(
         async (counter) =>
           new FailedAuthLimiter(new FallbackCounter(await counter, new MemoryCounter()), config),
@@ -120,10 +120,10 @@ describeWithRedis('RedisCounter', () => {
           (error: unknown) => error,
         );
     const results = await Promise.all(
-      Array.from({ length: 50 }, (_, n) => guess(n % 2 ? one : other, '198.51.100.9')),
+      Array.from({ length: 50 }, (_, n) => guess(n % 2 ? first : second, '198.51.100.9')),
     );
     expect(results.filter((result) => result === 'checked')).toHaveLength(10);
-    for (const limiter of [one, other]) {
+    for (const limiter of [first, second]) {
       expect(await guess(limiter, '198.51.100.9')).toMatchObject({ status: 429 });
       expect(await guess(limiter, '198.51.100.10')).toBe('checked');
     }

@@ -17,13 +17,13 @@ describeWithRedis('RequestClaims of processes with one Redis', () => {
   it('keep no part of a claim that another process has in part', async () => {
     const config = new Config({ REDIS_URL: redis.url, CLICKHOUSE_DATABASE: randomUUID() });
     const coordinators = [RedisCoordinator.create(config)!, RedisCoordinator.create(config)!] as const;
-    const [one, other] = [new RequestClaims(coordinators[0]), new RequestClaims(coordinators[1])];
+    const [first, second] = [new RequestClaims(coordinators[0]), new RequestClaims(coordinators[1])];
     // They are claimed in two steps.
     const keys = Array.from({ length: LOOKUP_SIZE + 1 }, (_, index) => String(index));
     const run = (claims: RequestClaims, some: string[]) => claims.run(some, -1, () => Promise.resolve('ran'));
-    await one.run(keys.slice(-1), -1, async () => {
-      await expect(run(other, keys)).rejects.toThrow(StoreUnavailable);
-      expect(await run(one, keys.slice(0, 1))).toBe('ran');
+    await first.run(keys.slice(-1), -1, async () => {
+      await expect(run(second, keys)).rejects.toThrow(StoreUnavailable);
+      expect(await run(first, keys.slice(0, 1))).toBe('ran');
     });
     for (const coordinator of coordinators) coordinator.close();
   });

@@ -74,10 +74,10 @@ describe('RequestLogsRepository', () => {
         timestamp: timestamp - shown * STEP_MS,
         request_uuid: '00000000-0000-0000-0000-000000000000',
       };
-      const { rows, left } = await page(window, after);
+      const { rows, left: remaining } = await page(window, after);
       expect(toKey(rows.at(0)).timestamp).toBe(after.timestamp - STEP_MS);
       // Parts begin and end inside a granule: a few more rows than there are.
-      expect(left).toBeLessThanOrEqual(ROWS - shown + 12 * GRANULE);
+      expect(remaining).toBeLessThanOrEqual(ROWS - shown + 12 * GRANULE);
     }
   });
 
@@ -106,9 +106,9 @@ describe('RequestLogsRepository', () => {
   });
 
   it('leaves out by the primary index what is outside of the window, and other apps', async () => {
-    const { rows, left } = await page({ start: end - 1_000 * STEP_MS, end });
+    const { rows, left: remaining } = await page({ start: end - 1_000 * STEP_MS, end });
     expect(rows).toHaveLength(PAGE);
-    expect(left).toBeLessThanOrEqual(1_000 + 4 * GRANULE);
+    expect(remaining).toBeLessThanOrEqual(1_000 + 4 * GRANULE);
   });
 
   it('estimates how many requests an app has anew once an import has filled it', async () => {

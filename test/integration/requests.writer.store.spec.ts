@@ -125,14 +125,14 @@ describe('RequestsWriter', () => {
     });
 
     it('count once where they stand twice in one batch: the first', async () => {
-      const [one, other] = some(2);
-      const twice = { ...one!, url: 'again' };
-      expect(await write(appId, [one!, other!, one!, twice])).toEqual([one, other]);
+      const [first, second] = some(2);
+      const twice = { ...first!, url: 'again' };
+      expect(await write(appId, [first!, second!, first!, twice])).toEqual([first, second]);
       const { logs } = await traces();
       const urls = logs!.map(
         (row) => (JSON.parse(`{${(row as { record_json: string }).record_json}`) as RequestRecord).url,
       );
-      expect(urls).toEqual([one!.url, other!.url]);
+      expect(urls).toEqual([first!.url, second!.url]);
       await expectCounted(2);
     });
 
@@ -210,14 +210,14 @@ describe('RequestsWriter', () => {
     it('are counted once where two writers have them at the same time', async () => {
       const records = some(200);
       const [names, claims] = [NameRegistry.create(store), new RequestClaims(new LocalCoordinator())];
-      const [one, other] = [
+      const [first, second] = [
         new RequestsWriter(store, names, claims),
         new RequestsWriter(store, names, claims),
       ];
       const written = await Promise.all([
-        one.write(appId, records),
-        other.write(appId, [...records].reverse()),
-        one.write(appId, records.slice(50, 150)),
+        first.write(appId, records),
+        second.write(appId, [...records].reverse()),
+        first.write(appId, records.slice(50, 150)),
       ]);
       expect(written.flat()).toHaveLength(200);
       expect((await traces()).logs).toHaveLength(200);

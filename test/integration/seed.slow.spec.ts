@@ -147,7 +147,7 @@ describe('seedDemo', () => {
 
   it('keeps the status and the time of each, whether it was written as such or in sums', async () => {
     const counted = sample.filter(({ timestamp }) => timestamp <= NOW);
-    const tally = (keys: number[]) => [...countEach(keys)].sort(([one], [other]) => one - other);
+    const tally = (keys: number[]) => [...countEach(keys)].sort(([a], [b]) => a - b);
     const byStatus = await store.rows('test.by_status', BY_STATUS, { app_id: appId });
     expect(byStatus).toEqual(
       tally(counted.map((request) => request.status_code)).map(([status_code, requests]) => ({

@@ -9,7 +9,7 @@ const seconds = (iso: string) => Date.parse(`${iso}T00:00Z`) / 1000;
 /** Bounds that differ, of all zones: many have the same. */
 function findBounds(interval: Interval, from: string, to: string): number[][] {
   const bounds = ZONES.map((zone) => periodBounds(seconds(from), seconds(to), zone, interval));
-  return [...new Map(bounds.map((one) => [one.join(), one])).values()];
+  return [...new Map(bounds.map((bound) => [bound.join(), bound])).values()];
 }
 
 describe('describePeriods, read by the engine', () => {
@@ -67,7 +67,7 @@ describe('describePeriods, read by the engine', () => {
          ORDER BY period`,
         { ...params, starts: bounds.slice(0, -1) },
       );
-      expect(rows).toEqual(bounds.slice(1).map((one, index) => ({ start: bounds[index], end: one })));
+      expect(rows).toEqual(bounds.slice(1).map((bound, index) => ({ start: bounds[index], end: bound })));
     }
   });
 });

@@ -47,9 +47,9 @@ const padding = (unpackedBytes: number) =>
 
 function varint(value: number): Buffer {
   const bytes: number[] = [];
-  for (let left = value; ; left = Math.floor(left / 128)) {
-    if (left < 128) return Buffer.from([...bytes, left]);
-    bytes.push((left % 128) | 128);
+  for (let remaining = value; ; remaining = Math.floor(remaining / 128)) {
+    if (remaining < 128) return Buffer.from([...bytes, remaining]);
+    bytes.push((remaining % 128) | 128);
   }
 }
 const field = (number: number, ...parts: (Buffer | string)[]) => {

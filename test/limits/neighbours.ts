@@ -82,7 +82,7 @@ export class Neighbours {
   async stop(): Promise<Impact> {
     this.stopping.abort();
     await Promise.all(this.pacing);
-    const reads = await Promise.all(this.reads.map((one) => Promise.all(one)));
+    const reads = await Promise.all(this.reads.map((read) => Promise.all(read)));
     const messages = await Promise.all(this.messages);
     const live = await Promise.all(this.live);
     const refused = [...reads.flat(), ...messages].filter(({ status }) => status !== 200 && status !== 202);
@@ -91,7 +91,7 @@ export class Neighbours {
       messages: measureLatency(messages),
       refusals: countByStatus(refused),
       liveMaxMs: measureLatency(live).max,
-      lostCounts: reads.reduce((sum, one, team) => sum + countLost(one, this.before[team]!), 0),
+      lostCounts: reads.reduce((sum, read, team) => sum + countLost(read, this.before[team]!), 0),
     };
   }
 

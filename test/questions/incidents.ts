@@ -78,7 +78,7 @@ export function generateIncidents(): RequestRecord[] {
   ) as [Route, Route, Route];
 
   for (let start = at(DAYS); start < TODAY; start += HOUR_MS)
-    for (let left = random.poisson(14); left > 0; left--) {
+    for (let remaining = random.poisson(14); remaining > 0; remaining--) {
       const timestamp = start + random.integer(0, HOUR_MS - 1);
       const route = random.pick(lots);
       const consumer = random.pick(CONSUMERS);

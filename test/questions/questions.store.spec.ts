@@ -12,7 +12,7 @@ describe('questions about incidents', () => {
   let app: TestApp;
   let client: Client;
   const records = generateIncidents();
-  const truth = new Truth([...records].sort((one, other) => one.timestamp - other.timestamp));
+  const truth = new Truth([...records].sort((a, b) => a.timestamp - b.timestamp));
 
   beforeAll(async () => {
     app = await TestApp.start();
@@ -30,26 +30,31 @@ describe('questions about incidents', () => {
     expect(records.length).toBeGreaterThan(2_000);
   });
 
-  it.each(QUESTIONS.map((one) => [one.question, one] as const))('%s', async (_, { calls, rows, texts }) => {
-    const answers: ToolResponse[] = [];
-    for (const call of calls) {
-      const [tool, args] = typeof call === 'function' ? call(answers, readRows) : call;
-      const answer = await callTool(client, tool, args);
-      expect([answer.isError, answer.text]).toEqual([false, answer.text]);
-      answers.push(answer);
-    }
-    expect(answers.length).toBeLessThanOrEqual(MAX_CALLS);
-    expect(answers.reduce((sum, { tokens }) => sum + tokens, 0)).toBeLessThanOrEqual(MAX_TOKENS);
-    const found = answers.filter(hasRows).flatMap(readRows);
-    const [expectedRows, expectedTexts] = [rows?.(truth) ?? [], texts?.(truth) ?? []];
-    expect(expectedRows.length + expectedTexts.length).toBeGreaterThan(0);
-    for (const row of expectedRows) {
-      const hit = found.find((one) => Object.entries(row).every(([name, value]) => isSame(one[name], value)));
-      expect(hit ?? { missing: row, found }).toBe(hit);
-    }
-    const text = answers.map((answer) => answer.text).join('\n');
-    for (const expected of expectedTexts) expect(text).toContain(expected);
-  });
+  it.each(QUESTIONS.map((question) => [question.question, question] as const))(
+    '%s',
+    async (_, { calls, rows, texts }) => {
+      const answers: ToolResponse[] = [];
+      for (const call of calls) {
+        const [tool, args] = typeof call === 'function' ? call(answers, readRows) : call;
+        const answer = await callTool(client, tool, args);
+        expect([answer.isError, answer.text]).toEqual([false, answer.text]);
+        answers.push(answer);
+      }
+      expect(answers.length).toBeLessThanOrEqual(MAX_CALLS);
+      expect(answers.reduce((sum, { tokens }) => sum + tokens, 0)).toBeLessThanOrEqual(MAX_TOKENS);
+      const found = answers.filter(hasRows).flatMap(readRows);
+      const [expectedRows, expectedTexts] = [rows?.(truth) ?? [], texts?.(truth) ?? []];
+      expect(expectedRows.length + expectedTexts.length).toBeGreaterThan(0);
+      for (const row of expectedRows) {
+        const hit = found.find((candidate) =>
+          Object.entries(row).every(([name, value]) => isSame(candidate[name], value)),
+        );
+        expect(hit ?? { missing: row, found }).toBe(hit);
+      }
+      const text = answers.map((answer) => answer.text).join('\n');
+      for (const expected of expectedTexts) expect(text).toContain(expected);
+    },
+  );
 });
 
 function isSame(actual: unknown, expected: unknown): boolean {

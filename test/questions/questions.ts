@@ -49,7 +49,7 @@ export class Truth {
   percentile(rank: number, ...filters: Filter[]): number {
     const times = this.all(...filters)
       .map(getTime)
-      .sort((one, other) => one - other);
+      .sort((a, b) => a - b);
     return times[Math.max(0, Math.ceil(times.length * rank) - 1)]!;
   }
 
@@ -57,7 +57,7 @@ export class Truth {
   groups(key: (record: RequestRecord) => string | number, ...filters: Filter[]): [string | number, number][] {
     const counts = new Map<string | number, number>();
     for (const record of this.all(...filters)) counts.set(key(record), (counts.get(key(record)) ?? 0) + 1);
-    return [...counts].sort(([, one], [, other]) => other - one);
+    return [...counts].sort(([, a], [, b]) => b - a);
   }
 }
 
@@ -363,7 +363,7 @@ export const QUESTIONS: readonly Question[] = [
     question: 'What did acme do last before today?',
     calls: [['search_requests', { ...WEEK, consumer: 'acme', limit: 1 }]],
     rows: (t) => {
-      const [last] = t.all(by('acme')).sort((one, other) => other.timestamp - one.timestamp);
+      const [last] = t.all(by('acme')).sort((a, b) => b.timestamp - a.timestamp);
       return [{ request_uuid: last!.request_uuid, method: last!.method, status_code: last!.status_code }];
     },
   },

@@ -169,7 +169,7 @@ describeEmbedded('a store whose data is damaged', () => {
       'is missing',
       { damaged: 0, missing: 1 },
     ],
-  ])('when %s', (title, harm, table, what, { damaged, missing }) => {
+  ])('when %s', (title, harm, table, finding, { damaged, missing }) => {
     let env: NodeJS.ProcessEnv;
 
     beforeAll(() => {
@@ -185,7 +185,7 @@ describeEmbedded('a store whose data is damaged', () => {
         expect.objectContaining({
           table,
           status: missing === 1 ? 'missing' : 'damaged',
-          damage: [expect.objectContaining({ what: expect.stringMatching(what.split(': ').at(-1)!) })],
+          damage: [expect.objectContaining({ what: expect.stringMatching(finding.split(': ').at(-1)!) })],
         }),
       ]);
       expect(checks.map((check) => check.table)).toEqual(
@@ -196,7 +196,7 @@ describeEmbedded('a store whose data is damaged', () => {
 
     it('is said in the log, by readiness and in the metrics, also at a start after the first', async () => {
       const service = await ProductProcess.start(['serve'], env);
-      const line = new RegExp(`^table ${table}.*${what}.*docs/recover.md`);
+      const line = new RegExp(`^table ${table}.*${finding}.*docs/recover.md`);
       await eventually(() => readErrors(service).find((msg) => line.test(String(msg))));
       for (const url of [service.apiUrl, service.collectorUrl]) {
         const { status, text } = await sendRaw(url, '/health/ready');

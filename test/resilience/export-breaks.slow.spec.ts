@@ -75,12 +75,12 @@ async function cutAfter(base: string, bytes: number): Promise<{ url: string; clo
   const { hostname, port } = new URL(base);
   const server: Server = createServer((client) => {
     const service = connect(Number(port), hostname);
-    let left = bytes;
+    let remaining = bytes;
     client.on('error', () => undefined).pipe(service.on('error', () => undefined));
     service.on('data', (chunk) => {
-      const part = chunk.subarray(0, left);
-      left -= part.length;
-      if (left > 0) client.write(part);
+      const part = chunk.subarray(0, remaining);
+      remaining -= part.length;
+      if (remaining > 0) client.write(part);
       else client.end(part, () => service.destroy());
     });
     service.on('close', () => client.end());
@@ -279,10 +279,10 @@ describe('an export that breaks off', () => {
       });
       second.destroy();
       await eventually(async () => {
-        const [one, two] = [await open(), await open()];
-        one.destroy();
-        two.destroy();
-        return one.statusCode === 200 && two.statusCode === 200;
+        const [first, second] = [await open(), await open()];
+        first.destroy();
+        second.destroy();
+        return first.statusCode === 200 && second.statusCode === 200;
       });
     });
   });
@@ -293,10 +293,10 @@ describe('an export that breaks off', () => {
     const last = tenants.pop()!;
     await harness.store.fail({ kind: 'hang' }, { on: PAGE });
     const statuses: Promise<number | undefined>[] = [];
-    for (const one of tenants)
+    for (const tenant of tenants)
       statuses.push(
-        postOnly(harness.app.url, `/v1/apps/${one.appId}/request-logs`, {
-          headers: { 'Api-Key': one.key },
+        postOnly(harness.app.url, `/v1/apps/${tenant.appId}/request-logs`, {
+          headers: { 'Api-Key': tenant.key },
           body,
         }).then(({ statusCode }) => statusCode),
       );

@@ -23,11 +23,11 @@ export function parseExposition(text: string): Sample[] {
   const seen = new Set<string>();
   let current = '';
   for (const line of text.slice(0, -1).split('\n')) {
-    const [, what, metric = '', rest = ''] = /^# (HELP|TYPE) (\w+) (.+)$/s.exec(line) ?? [];
-    if (what === 'HELP') {
+    const [, keyword, metric = '', rest = ''] = /^# (HELP|TYPE) (\w+) (.+)$/s.exec(line) ?? [];
+    if (keyword === 'HELP') {
       if (types.has(metric)) throw new Error(`${metric} is there twice`);
       current = metric;
-    } else if (what === 'TYPE') types.set(metric, rest);
+    } else if (keyword === 'TYPE') types.set(metric, rest);
     else {
       const sample = parseSample(line);
       const base =

@@ -60,7 +60,7 @@ export function arbitraryRequests(operation: Operation, known: Readonly<Record<s
   });
   return fc
     .tuple(...values)
-    .map((sent): FuzzedRequest => ({ operation, values: sent.filter((one) => one !== undefined) }));
+    .map((sent): FuzzedRequest => ({ operation, values: sent.filter((value) => value !== undefined) }));
 }
 
 /** Any text at all, and as a whole malicious one. */

@@ -72,8 +72,8 @@ export class LocalClock {
 /** What was counted in each period that had requests, oldest first. */
 function naiveTraffic(counted: readonly Counted[], clock: LocalClock, interval: string) {
   const sums = new Map<string, Omit<TrafficBody, 'period_start' | 'period_end'>>();
-  for (const one of [...counted].sort((a, b) => a.timestamp - b.timestamp)) {
-    const period = clock.findPeriod(one.timestamp, interval);
+  for (const request of [...counted].sort((a, b) => a.timestamp - b.timestamp)) {
+    const period = clock.findPeriod(request.timestamp, interval);
     const { requests, bytes_received, bytes_sent } = sums.get(period) ?? {
       requests: 0,
       bytes_received: 0,
@@ -81,8 +81,8 @@ function naiveTraffic(counted: readonly Counted[], clock: LocalClock, interval: 
     };
     sums.set(period, {
       requests: requests + 1,
-      bytes_received: bytes_received + (one.request_size_bytes ?? 0),
-      bytes_sent: bytes_sent + (one.response_size_bytes ?? 0),
+      bytes_received: bytes_received + (request.request_size_bytes ?? 0),
+      bytes_sent: bytes_sent + (request.response_size_bytes ?? 0),
     });
   }
   return [...sums].map(([period, sum]) => ({ period, ...sum }));

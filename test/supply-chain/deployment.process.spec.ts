@@ -261,7 +261,7 @@ describe('docker-compose.yml', () => {
       const [, number, unit = ''] = /^(\d+)([mg])$/.exec(interpolate(memory)) ?? [];
       return Number(number) * (units[unit] ?? NaN);
     });
-    expect(megabytes.reduce((sum, one) => sum + one, 0)).toBeLessThanOrEqual(4_096);
+    expect(megabytes.reduce((sum, megabyte) => sum + megabyte, 0)).toBeLessThanOrEqual(4_096);
   });
 
   it('offers metrics on the machine itself only', () => {
@@ -316,7 +316,8 @@ describeEmbedded.each(COMPOSE)('the accounts of %s', (file) => {
       new Config({ DATA_DIR: join(place, 'data'), EMBEDDED_SESSIONS: '1' }),
     );
     try {
-      for (const line of input.split('\n').filter((one) => one.startsWith('SET '))) await store.command(line);
+      for (const line of input.split('\n').filter((part) => part.startsWith('SET ')))
+        await store.command(line);
       await store.command(
         `CREATE TABLE given ENGINE = Memory AS SELECT {reader_password:String} AS READER,
            {collector_password:String} AS COLLECTOR, {owner_password:String} AS OWNER`,

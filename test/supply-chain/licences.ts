@@ -14,7 +14,7 @@ export function licencesText(): string {
 }
 
 function formatSection(licence: string): string {
-  const packages = shipped.filter((one) => one.licence === licence);
+  const packages = shipped.filter((candidate) => candidate.licence === licence);
   const names = [...new Set(packages.map(({ name }) => name))].sort();
   return `## ${licence} (${names.length})\n\n${names.map((name) => `- ${name}\n`).join('')}`;
 }

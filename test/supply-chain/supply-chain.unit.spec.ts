@@ -47,7 +47,9 @@ describe('the supply chain', () => {
   });
 
   it('knows every tool by its content', () => {
-    const unknown = packages.filter((one) => !shipped.includes(one) && !HASH.test(one.integrity ?? ''));
+    const unknown = packages.filter(
+      (shippedPackage) => !shipped.includes(shippedPackage) && !HASH.test(shippedPackage.integrity ?? ''),
+    );
     expect(unknown.map(({ name }) => name)).toEqual([]);
   });
 
@@ -58,7 +60,7 @@ describe('the supply chain', () => {
   });
 
   it('has no package that its makers gave up', () => {
-    const deprecated = packages.filter((one) => one.deprecated !== undefined);
+    const deprecated = packages.filter((shippedPackage) => shippedPackage.deprecated !== undefined);
     expect(deprecated.map(({ name, version, deprecated }) => [name, version, deprecated])).toEqual([]);
   });
 

@@ -21,7 +21,7 @@ const components = sbom.components.filter(({ name, version }) => kept.has(`${nam
 const known = new Set(components.map((component) => component['bom-ref']));
 const dependencies = sbom.dependencies
   .filter(({ ref }, index) => index === 0 || known.has(ref))
-  .map(({ ref, dependsOn }) => ({ ref, dependsOn: dependsOn.filter((one) => known.has(one)) }));
+  .map(({ ref, dependsOn }) => ({ ref, dependsOn: dependsOn.filter((reference) => known.has(reference)) }));
 // npm names the project by its directory.
 const metadata = { ...sbom.metadata, component: { ...sbom.metadata.component, name: manifest.name } };
 process.stdout.write(`${JSON.stringify({ ...sbom, metadata, components, dependencies }, null, 2)}\n`);

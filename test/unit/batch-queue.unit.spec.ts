@@ -53,11 +53,11 @@ describe('BatchQueue', () => {
 
   it('rejects an item that failed alone, and resolves the others of its batch', async () => {
     const { ends, queue } = controlled();
-    const [one, other] = [queue.add(1, 1, 1), queue.add(2, 1, 1)];
+    const [first, second] = [queue.add(1, 1, 1), queue.add(2, 1, 1)];
     await turn();
     ends[0]!.resolve(new Map([[1, new Error('refused')]]));
-    await expect(one).rejects.toThrow('refused');
-    await expect(other).resolves.toBeUndefined();
+    await expect(first).rejects.toThrow('refused');
+    await expect(second).resolves.toBeUndefined();
   });
 
   it('bounds a group by bytes and by items, and takes one that is larger than the bound alone', async () => {

@@ -89,12 +89,12 @@ describe('readBody and streamBody', () => {
   });
 
   it('do not blame the sender for a pause of this process', async () => {
-    const [one, other] = [await beginRequest(), await beginRequest()];
+    const [first, second] = [await beginRequest(), await beginRequest()];
     const bodies = Promise.all([
-      readBody(one.request, MAX_BYTES, () => undefined),
-      buffer(streamBody(other.request, MAX_BYTES)),
+      readBody(first.request, MAX_BYTES, () => undefined),
+      buffer(streamBody(second.request, MAX_BYTES)),
     ]);
-    for (const { socket } of [one, other]) socket.write('2\r\nab\r\n0\r\n\r\n');
+    for (const { socket } of [first, second]) socket.write('2\r\nab\r\n0\r\n\r\n');
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE_MS);
     expect((await bodies).map(String)).toEqual(['ab', 'ab']);
   });

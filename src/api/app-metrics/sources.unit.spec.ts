@@ -15,7 +15,7 @@ function listBuckets(source: Source): number[] {
   const first = Math.ceil(source.from / width) * width;
   const count = Math.max(0, Math.ceil((source.to - first) / width));
   return Array.from({ length: count }, (_, index) => first + index * width).filter(
-    (one) => !source.except.includes(one),
+    (metric) => !source.except.includes(metric),
   );
 }
 

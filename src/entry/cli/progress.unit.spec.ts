@@ -43,8 +43,8 @@ describe('the progress on a terminal', () => {
       jest.advanceTimersByTime(STEP_MS);
       const [, minutes = '0', seconds] = LEFT.exec(shown.slice(shown.lastIndexOf('|') - 40)) ?? [];
       if (seconds === undefined || at < 4 * BURST_MS) continue;
-      const left = TOTAL / RATE - at / 1_000;
-      errors.push(Math.abs(Number(minutes) * 60 + Number(seconds) - left));
+      const remaining = TOTAL / RATE - at / 1_000;
+      errors.push(Math.abs(Number(minutes) * 60 + Number(seconds) - remaining));
     }
     progress.update(TOTAL, TOTAL);
     progress.stop();
@@ -57,8 +57,8 @@ describe('the progress on a terminal', () => {
   it('has a time left without 60 seconds behind the minutes or 60 minutes behind the hours', () => {
     const shown = new Set<string>();
     jest.spyOn(process.stderr, 'write').mockImplementation((text) => {
-      const [, left] = / (\S+) left/.exec(String(text)) ?? [];
-      if (left !== undefined) shown.add(left);
+      const [, remaining] = / (\S+) left/.exec(String(text)) ?? [];
+      if (remaining !== undefined) shown.add(remaining);
       return true;
     });
     const total = 8_000;
@@ -68,7 +68,7 @@ describe('the progress on a terminal', () => {
       jest.advanceTimersByTime(10_000);
     }
     progress.stop();
-    for (const left of ['2h0m', '1h5m', '2m0s', '1m50s', '10s']) expect(shown).toContain(left);
-    expect([...shown].filter((left) => /[hm]60|\./.test(left))).toEqual([]);
+    for (const remaining of ['2h0m', '1h5m', '2m0s', '1m50s', '10s']) expect(shown).toContain(remaining);
+    expect([...shown].filter((remaining) => /[hm]60|\./.test(remaining))).toEqual([]);
   });
 });

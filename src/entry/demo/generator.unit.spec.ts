@@ -25,7 +25,7 @@ describe('the requests of a slot', () => {
         const requests = requestsOfSlot(slot, ORIGIN);
         expect(requestsOfSlot(slot, ORIGIN)).toEqual(requests);
         const times = requests.map(({ timestamp }) => timestamp);
-        expect(times).toEqual([...times].sort((one, other) => one - other));
+        expect(times).toEqual([...times].sort((a, b) => a - b));
         expect(times.every((time) => time >= slot && time < slot + SLOT_MS)).toBe(true);
       }),
     );
@@ -65,7 +65,7 @@ describe('15 days of requests', () => {
     const counts = [...countBy(({ consumer }) => consumer?.identifier ?? '').entries()]
       .filter(([identifier]) => identifier !== '')
       .map(([, count]) => count)
-      .sort((one, other) => other - one);
+      .sort((a, b) => b - a);
     expect(counts[0]).toBeGreaterThan(10 * (counts[40] ?? 0));
   });
 
@@ -90,7 +90,7 @@ describe('15 days of requests', () => {
   });
 
   describe('tell a story', () => {
-    const median = (times: number[]) => times.sort((one, other) => one - other)[times.length >> 1]!;
+    const median = (times: number[]) => times.sort((a, b) => a - b)[times.length >> 1]!;
     const share = (requests: DemoRequest[]) =>
       requests.filter(({ status_code }) => status_code >= 400).length / requests.length;
     const since = (days: number) => recent.filter(({ timestamp }) => timestamp >= END - days * DAY_MS);

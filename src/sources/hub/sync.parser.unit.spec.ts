@@ -290,8 +290,8 @@ describe('parseSync', () => {
       [{ cpu_percent: -1, memory_rss: 'much' }, null, null, 2],
       [[], null, null, 1],
       ['x', null, null, 1],
-    ])('of %j are kept as far as they can be read', (resources, cpu, memory, left) => {
-      expect(read(resources)).toEqual({ cpu, memory, left });
+    ])('of %j are kept as far as they can be read', (resources, cpu, memory, remaining) => {
+      expect(read(resources)).toEqual({ cpu, memory, left: remaining });
     });
   });
 
@@ -339,11 +339,11 @@ describe('parseSync', () => {
     [{ request_size_sum: 2 * 2 ** 44 + 1 }, { bytes_received: 0 }, 'requests[].request_size_sum'],
     [{ response_size_sum: 1.5 }, { bytes_sent: 0 }, 'requests[].response_size_sum'],
     [{ response_size_sum: 2 ** 53 }, { bytes_sent: 0 }, 'requests[].response_size_sum'],
-  ])('leaves out what it cannot read of the count %j alone, and names it', (members, left, name) => {
+  ])('leaves out what it cannot read of the count %j alone, and names it', (members, remaining, name) => {
     const given = { ...COUNT, consumer: 'bob', request_size_sum: 3, response_size_sum: 2 * 2 ** 44 };
     const [whole] = sync({ requests: [given] }).counts;
     const { counts, rejected } = sync({ requests: [{ ...given, ...members }] });
-    expect(counts).toEqual([{ ...whole, ...left }]);
+    expect(counts).toEqual([{ ...whole, ...remaining }]);
     expect([rejected.count, [...rejected.members]]).toEqual([0, [[name, 1]]]);
   });
 

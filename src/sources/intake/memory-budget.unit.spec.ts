@@ -74,16 +74,16 @@ describe('MemoryBudget', () => {
 
   it('lets rows of a message exceed a share by a quarter, and rejects an admitted one before it is parsed then', () => {
     const budget = new MemoryBudget(100);
-    const [one, other, last] = [budget.open(app(1)), budget.open(app(1)), budget.open(app(1))];
-    for (const reservation of [one, other, last]) reservation.admit(5);
-    one.resize(20);
+    const [first, second, last] = [budget.open(app(1)), budget.open(app(1)), budget.open(app(1))];
+    for (const reservation of [first, second, last]) reservation.admit(5);
+    first.resize(20);
     expect(() => {
       last.admit(5);
     }).toThrow(expect.objectContaining(rateLimitExceeded(1)));
     last.release();
-    other.resize(11);
+    second.resize(11);
     expect(() => {
-      other.resize(12);
+      second.resize(12);
     }).toThrow(expect.objectContaining(rateLimitExceeded(1)));
     for (const id of [2, 3, 4]) budget.open(app(id)).admit(23);
     expect(() => {
@@ -94,13 +94,13 @@ describe('MemoryBudget', () => {
 
   it('lets a message shrink where there is no room', () => {
     const budget = new MemoryBudget(100);
-    const [one, other] = [budget.open(app(1)), budget.open(app(2))];
-    one.admit(50);
-    other.admit(50);
-    one.resize(40);
+    const [first, second] = [budget.open(app(1)), budget.open(app(2))];
+    first.admit(50);
+    second.admit(50);
+    first.resize(40);
     expect(budget.used).toBe(90);
-    one.release();
-    one.release();
+    first.release();
+    first.release();
     expect(budget.used).toBe(50);
   });
 });

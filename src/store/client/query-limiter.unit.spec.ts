@@ -20,7 +20,7 @@ describe('QueryLimiter', () => {
     const limiter = new QueryLimiter(2, 10, 1_000);
     const all = [work(), work(), work(), work()];
     const done = all.map(({ run }) => limiter.run(NEVER, run));
-    const running = () => all.map((one) => one.running);
+    const running = () => all.map((query) => query.running);
     await settled();
     expect([running(), limiter.waiting]).toEqual([[true, true, false, false], 2]);
     all[1]!.end();
@@ -85,7 +85,7 @@ describe('QueryLimiter', () => {
     const limiter = new QueryLimiter(3, 100, 1_000);
     const all = Array.from({ length: 5 }, work);
     const done = all.slice(0, 4).map(({ run }) => limiter.run(NEVER, run, { group: 1 }));
-    const running = () => all.map((one) => one.running);
+    const running = () => all.map((query) => query.running);
     await settled();
     expect([running(), limiter.running, limiter.waiting]).toEqual([[true, true, false, false, false], 2, 2]);
     done.push(limiter.run(NEVER, all[4]!.run, { group: 2 }));
@@ -119,9 +119,9 @@ describe('QueryLimiter', () => {
     const outcomes = await Promise.allSettled(
       [1, 1, 2, 3].map((group) => limiter.run(NEVER, work().run, { group })),
     );
-    expect(outcomes.map((one) => one.status === 'rejected' && one.reason instanceof GroupOverloaded)).toEqual(
-      [false, true, false, true],
-    );
+    expect(
+      outcomes.map((outcome) => outcome.status === 'rejected' && outcome.reason instanceof GroupOverloaded),
+    ).toEqual([false, true, false, true]);
     running.end();
     await done;
   });
@@ -195,7 +195,7 @@ describe('QueryLimiter', () => {
           const after = Array.from({ length: concurrency }, work);
           const done = after.map(({ run }) => limiter.run(NEVER, run));
           await settled();
-          expect(after.every((one) => one.running)).toBe(true);
+          expect(after.every((query) => query.running)).toBe(true);
           for (const { end } of after) end();
           await Promise.all(done);
         },

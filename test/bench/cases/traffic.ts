@@ -95,7 +95,7 @@ function midnight(ms: number, zone: string): number {
     second: '2-digit',
     hourCycle: 'h23',
   }).formatToParts(ms);
-  const part = (type: string) => Number(parts.find((one) => one.type === type)?.value);
+  const part = (type: string) => Number(parts.find((part) => part.type === type)?.value);
   const sinceMidnight = (part('hour') * 60 + part('minute')) * 60 + part('second');
   return Math.floor(ms / 1000) * 1000 - sinceMidnight * 1000;
 }

@@ -68,7 +68,7 @@ function parsedRate(count: number): Promise<number> {
           expansion: { remaining: Infinity },
         }),
       )) {
-        const counts = message.spanCounts.map((one) => toCountRow(1, one, ids));
+        const counts = message.spanCounts.map((count) => toCountRow(1, count, ids));
         for (const piece of [
           ...finish(encodePieces('logged_spans', message.spans, (row) => ({ app_id: 1, ...row }), weighSpan)),
           ...finish(

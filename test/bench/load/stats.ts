@@ -8,7 +8,7 @@ export interface Stats {
 
 export function computeStats(took: readonly number[]): Stats {
   const sorted = [...took].sort((a, b) => a - b);
-  const mean = sorted.reduce((sum, one) => sum + one, 0) / sorted.length;
+  const mean = sorted.reduce((sum, value) => sum + value, 0) / sorted.length;
   return { samples: sorted.length, p50: quantile(sorted, 0.5), p95: quantile(sorted, 0.95), mean };
 }
 

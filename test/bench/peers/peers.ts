@@ -47,8 +47,8 @@ export class Peers {
   }
 
   /** The case in both databases; none when they have no such question. */
-  subjects(one: Case): Subject[] {
-    const { id, peer } = one;
+  subjects(benchmarkCase: Case): Subject[] {
+    const { id, peer } = benchmarkCase;
     if (!peer) return [];
     return [
       { name: 'postgres', sample: async (nth) => (await this.postgres.answer(id, peer, nth)).ms },

@@ -14,7 +14,9 @@ const MB = 1024 * 1024;
 export function postgresPrograms(): string | undefined {
   if (!existsSync(DEBIAN)) return undefined;
   const versions = readdirSync(DEBIAN).sort((a, b) => Number(b) - Number(a));
-  return versions.map((one) => join(DEBIAN, one, 'bin')).find((bin) => existsSync(join(bin, 'initdb')));
+  return versions
+    .map((version) => join(DEBIAN, version, 'bin'))
+    .find((bin) => existsSync(join(bin, 'initdb')));
 }
 
 /** A private PostgreSQL server on a free port, run by a user without privileges. */
@@ -38,7 +40,7 @@ export class PostgresCluster {
     const output = openSync(log, 'a');
     const server = spawn(
       join(programs, 'postgres'),
-      ['-D', directory, '-p', String(port), ...settings().flatMap((one) => ['-c', one])],
+      ['-D', directory, '-p', String(port), ...settings().flatMap((setting) => ['-c', setting])],
       { ...user, cwd: directory, stdio: ['ignore', output, output] },
     );
     process.once('exit', () => server.kill('SIGINT'));

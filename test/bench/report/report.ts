@@ -17,7 +17,7 @@ function heading({ machine, at, rows, smallRows, peers }: Results): string {
   const { cpu, cores, memoryGiB, node, load } = machine;
   return [
     `${at}: ${figure(rows)} rows${smallRows === undefined ? '' : `, growth against ${figure(smallRows)}`}`,
-    `${cores} cores (${cpu}), ${memoryGiB} GiB, Node ${node}, load at the start ${load}${peers.map((one) => `, ${one}`).join('')}`,
+    `${cores} cores (${cpu}), ${memoryGiB} GiB, Node ${node}, load at the start ${load}${peers.map((peer) => `, ${peer}`).join('')}`,
     'Milliseconds. HTTP: the service, whole. Floor: the same statements through the client in the same engine, no HTTP.',
   ].join('\n');
 }
@@ -28,7 +28,7 @@ function operations({ operations: all, smallRows, peers }: Results): string {
   const columns = [...BASE, ...extra];
   return table(
     columns.map(([name]) => name),
-    all.map((one) => columns.map(([, cell]) => cell(one))),
+    all.map((row) => columns.map(([, cell]) => cell(row))),
   );
 }
 
@@ -145,7 +145,7 @@ function listOtlp(otlp: OtlpRate): string[][] {
       `${figure(otlp.stored_requests_per_second)} requests/s, ${figure(otlp.stored_spans_per_second)} spans/s`,
     ],
     ['bodies of 512 requests', `${figure(otlp.stored_requests_alone_per_second)} requests/s`],
-  ].map(([what = '', rate = '']) => [`collector, OTLP ${what}, one core`, rate, '', '']);
+  ].map(([signal = '', rate = '']) => [`collector, OTLP ${signal}, one core`, rate, '', '']);
 }
 
 function sizes(results: Results): string {

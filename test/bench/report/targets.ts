@@ -28,7 +28,7 @@ const PAGES_GROWTH = ['page-100', 'page-deep'];
  */
 export function checkTargets(results: Results): Target[] {
   const { operations } = results;
-  const by = (id: string) => operations.find((one) => one.id === id);
+  const by = (id: string) => operations.find((operation) => operation.id === id);
   return [
     atMost('p50 of a page of 100 over HTTP / floor', 1.25, toFloor(by('page-100'))),
     atMost('p50 of a page of 1,000 over HTTP / floor', 1.15, toFloor(by('page-1000'))),
@@ -62,22 +62,22 @@ export function checkTargets(results: Results): Target[] {
   ];
 }
 
-function atMost(what: string, bound: number, value: number | undefined): Target {
-  return verdict(what, `≤ ${bound}`, value, (one) => one <= bound);
+function atMost(name: string, bound: number, value: number | undefined): Target {
+  return verdict(name, `≤ ${bound}`, value, (one) => one <= bound);
 }
 
-function atLeast(what: string, bound: number, value: number | undefined): Target {
-  return verdict(what, `≥ ${bound}`, value, (one) => one >= bound);
+function atLeast(name: string, bound: number, value: number | undefined): Target {
+  return verdict(name, `≥ ${bound}`, value, (one) => one >= bound);
 }
 
 function verdict(
-  what: string,
+  name: string,
   target: string,
   value: number | undefined,
   holds: (value: number) => boolean,
 ): Target {
   const known = value !== undefined && !Number.isNaN(value);
-  return { what, target, measured: figure(value), met: known ? holds(value) : undefined };
+  return { what: name, target, measured: figure(value), met: known ? holds(value) : undefined };
 }
 
 function ratio(over: number | undefined, under: number | undefined): number | undefined {
@@ -117,7 +117,7 @@ function worst(
   ids: RegExp,
   measure: (operation: Operation) => number | undefined,
 ): number | undefined {
-  const values = operations.filter(({ id }) => ids.test(id)).flatMap((one) => measure(one) ?? []);
+  const values = operations.filter(({ id }) => ids.test(id)).flatMap((operation) => measure(operation) ?? []);
   return values.length === 0 ? undefined : Math.max(...values);
 }
 
@@ -131,7 +131,7 @@ function againstPostgres(results: Results): Target[] {
   const ratios = (ids: RegExp) =>
     results.operations
       .filter(({ id }) => ids.test(id))
-      .map((one) => ({ title: one.title, times: peerRatio(one, 'postgres') }));
+      .map((operation) => ({ title: operation.title, times: peerRatio(operation, 'postgres') }));
   const each = [
     ...ratios(new RegExp(`^(${FILTERS.join('|')})$`)),
     ...ratios(/^traffic-13m-(utc|ny|kolkata)$/),

@@ -23,23 +23,23 @@ export interface AtOnce {
 export async function measureAtOnce(service: Service, options: Options): Promise<AtOnce[]> {
   const results: AtOnce[] = [];
   const cases = service.cases().filter(({ id }) => CASES.includes(id));
-  for (const one of cases)
+  for (const benchmarkCase of cases)
     for (const concurrency of AT_ONCE) {
-      if (!wants(options, `at-once-${concurrency}-${one.id}`)) continue;
-      progress(`${one.title}, ${concurrency} at once`);
+      if (!wants(options, `at-once-${concurrency}-${benchmarkCase.id}`)) continue;
+      progress(`${benchmarkCase.title}, ${concurrency} at once`);
       const took: number[] = [];
       const http = async () => {
-        const round = await service.httpRound(one, concurrency, ROUND_MS);
+        const round = await service.httpRound(benchmarkCase, concurrency, ROUND_MS);
         took.push(...round);
         return round.length / (ROUND_MS / 1000);
       };
       const floor = async () =>
-        (await service.floorRound(one, concurrency, ROUND_MS)).length / (ROUND_MS / 1000);
+        (await service.floorRound(benchmarkCase, concurrency, ROUND_MS)).length / (ROUND_MS / 1000);
       const rounds = Math.max(3, Math.round(options.budgetMs / ROUND_MS));
       const [httpPerSecond = NaN, floorPerSecond = NaN] = await inTurn([http, floor], rounds);
       results.push({
-        id: one.id,
-        title: one.title,
+        id: benchmarkCase.id,
+        title: benchmarkCase.title,
         concurrency,
         httpPerSecond,
         floorPerSecond,

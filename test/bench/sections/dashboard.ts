@@ -100,6 +100,6 @@ async function visit(browser: Browser, url: string): Promise<[FirstChart, FirstC
 function computeMedians(visits: readonly FirstChart[]): FirstChart {
   const names = Object.keys(visits[0] ?? {}) as (keyof FirstChart)[];
   return Object.fromEntries(
-    names.map((name) => [name, median(visits.map((one) => one[name]))]),
+    names.map((name) => [name, median(visits.map((visit) => visit[name]))]),
   ) as unknown as FirstChart;
 }

@@ -41,30 +41,35 @@ interface Subjects {
 export async function measureOperations(subjects: Subjects, options: Options): Promise<Operation[]> {
   const cases = subjects.service.cases().filter(({ id }) => wants(options, id));
   const results: Operation[] = [];
-  for (const one of cases.filter(({ excluded }) => !excluded))
-    results.push(await measure(subjects, one, options.budgetMs));
+  for (const benchmarkCase of cases.filter(({ excluded }) => !excluded))
+    results.push(await measure(subjects, benchmarkCase, options.budgetMs));
   const withExcluded = cases.filter(({ excluded }) => excluded);
   if (withExcluded.length === 0) return results;
   const services = [subjects.service, ...(subjects.small ? [subjects.small] : [])];
   await Promise.all(services.map((service) => service.mark(true)));
-  for (const one of withExcluded) results.push(await measure(subjects, one, options.budgetMs));
+  for (const benchmarkCase of withExcluded)
+    results.push(await measure(subjects, benchmarkCase, options.budgetMs));
   await Promise.all(services.map((service) => service.mark(false)));
   return results;
 }
 
-async function measure({ service, small, peers }: Subjects, one: Case, budgetMs: number): Promise<Operation> {
-  progress(one.title);
-  const smallCase = small?.cases().find(({ id }) => id === one.id);
-  const http = service.http(one);
-  const floor = await service.floor(one);
-  const others = peers?.subjects(one) ?? [];
-  const { records, differences } = await compareRows(service, peers, one);
+async function measure(
+  { service, small, peers }: Subjects,
+  benchmarkCase: Case,
+  budgetMs: number,
+): Promise<Operation> {
+  progress(benchmarkCase.title);
+  const smallCase = small?.cases().find(({ id }) => id === benchmarkCase.id);
+  const http = service.http(benchmarkCase);
+  const floor = await service.floor(benchmarkCase);
+  const others = peers?.subjects(benchmarkCase) ?? [];
+  const { records, differences } = await compareRows(service, peers, benchmarkCase);
   const beside = async (subjects: Subject[], nth: number): Promise<Samples> =>
     subjects.length < 2 ? {} : interleave(subjects, budgetMs, nth * VARIANTS_APART);
   const smaller = small && smallCase ? [http, small.http(smallCase, 'small')] : [];
   return {
-    id: one.id,
-    title: one.title,
+    id: benchmarkCase.id,
+    title: benchmarkCase.title,
     records,
     stats: await beside([http, floor], 0),
     besideSmall: await beside(smaller, 1),
@@ -74,14 +79,17 @@ async function measure({ service, small, peers }: Subjects, one: Case, budgetMs:
 }
 
 /** Compares the service's records with the rows of the engine alone and of the peers. */
-async function compareRows(service: Service, peers: Peers | undefined, one: Case) {
-  const text = await service.get(one.paths[0]?.replace('{start}', formatStart(one)) ?? '', one.body);
-  const records = readRecords(text, one);
-  const rows = records.map((record) => one.compared.map((name) => String(record[name])));
-  const engine = await service.floorText(one);
+async function compareRows(service: Service, peers: Peers | undefined, benchmarkCase: Case) {
+  const text = await service.get(
+    benchmarkCase.paths[0]?.replace('{start}', formatStart(benchmarkCase)) ?? '',
+    benchmarkCase.body,
+  );
+  const records = readRecords(text, benchmarkCase);
+  const rows = records.map((record) => benchmarkCase.compared.map((name) => String(record[name])));
+  const engine = await service.floorText(benchmarkCase);
   const missing = rows.flat().find((value) => !engine.includes(value));
   const differences = missing === undefined ? [] : [`the engine alone has no ${missing}`];
-  for (const { name, rows: others } of (await peers?.rows(one)) ?? [])
+  for (const { name, rows: others } of (await peers?.rows(benchmarkCase)) ?? [])
     differences.push(...describeDifference(rows, name, others));
   return { records: records.length, differences: differences.join('; ') };
 }

@@ -102,10 +102,10 @@ describe('access logs of common servers', () => {
     const FREE = ['nginx', 'fastly', 'json'];
     for (const [format, name] of FIXTURES.filter(([one]) => one !== 'ndjson'))
       for (const other of REQUEST_FORMATS.filter(
-        (one) =>
-          one !== format &&
-          !(FREE.includes(one) && FREE.includes(format)) &&
-          !(one === 'cloudfront' && format === 'w3c'),
+        (candidate) =>
+          candidate !== format &&
+          !(FREE.includes(candidate) && FREE.includes(format)) &&
+          !(candidate === 'cloudfront' && format === 'w3c'),
       ))
         expect([name, other, readLines(readFixture(name), other).records]).toEqual([name, other, []]);
   });
@@ -441,8 +441,11 @@ describe('access logs of common servers', () => {
     fc.assert(
       fc.property(pieces, fc.constantFrom(...REQUEST_FORMATS), (parts, format) => {
         const line = parts.join('');
-        for (const one of [undefined, format])
-          readLines(['#Fields: date time cs-method', line, `{"request_uri":${JSON.stringify(line)}}`], one);
+        for (const choice of [undefined, format])
+          readLines(
+            ['#Fields: date time cs-method', line, `{"request_uri":${JSON.stringify(line)}}`],
+            choice,
+          );
       }),
       { numRuns: 300 },
     );

@@ -412,8 +412,8 @@ describe('parseCombinedLine', () => {
         text + line({}),
         line({ rest: `200 1 ${BROWSER} ${text}` }),
       ];
-      for (const one of lines) {
-        parseCombinedLine(one);
+      for (const line of lines) {
+        parseCombinedLine(line);
         // The time limit ends the test here alone.
         await nextTurn();
       }
