@@ -28,7 +28,7 @@ COPY clickhouse/migrations ./clickhouse/migrations
 # Nothing else is ever written; with a server, nothing at all but /tmp by `import -`.
 RUN install -d -m 0700 -o node -g node /data && ln -s /app/dist/cli.cjs /usr/local/bin/request-analytics
 USER node
-EXPOSE 3000 3001
+EXPOSE 3000 3001 4317
 HEALTHCHECK --interval=10s --timeout=3s --start-period=20s \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT || 3000}/health/live`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
 CMD ["node", "dist/main.cjs"]

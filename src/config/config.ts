@@ -13,6 +13,7 @@ import {
   names,
   origins,
   pathPrefix,
+  portOrOff,
   readableFile,
   secret,
   secretForms,
@@ -57,6 +58,7 @@ const SPECS = {
   AUTH_FAILURES_PER_MINUTE: whole(1, 1_000_000_000)({ default: 100 }),
   COLLECTOR: str({ choices: ['on', 'off'], default: 'on' }),
   COLLECTOR_PORT: port({ default: 3001 }),
+  COLLECTOR_GRPC_PORT: portOrOff({ default: 4317 }),
   COLLECTOR_RATE_LIMIT_PER_MINUTE: whole(1, 1_000_000_000)({ default: 10_000 }),
   COLLECTOR_MAX_BODY_MB: whole(1, 256)({ default: 8 }),
   COLLECTOR_MAX_LOG_FILE_MB: whole(1, 1_024)({ default: 64 }),
@@ -195,6 +197,8 @@ export class Config extends Variables {
     /** Whether a process that serves the API runs it as well. */
     isBesideApi: this.env.COLLECTOR === 'on',
     port: this.env.COLLECTOR_PORT,
+    /** Where OTLP over gRPC is received; undefined: nowhere. */
+    grpcPort: this.env.COLLECTOR_GRPC_PORT,
     /** Messages per client ID in a window of 60 s. */
     rateLimitPerMinute: this.env.COLLECTOR_RATE_LIMIT_PER_MINUTE,
     /** Longest body, as it arrives. */
@@ -285,11 +289,15 @@ function parse(env: NodeJS.ProcessEnv) {
       throwIfInvalid(Object.entries(errors).map(([name, error]) => `${name}: ${error.message}`));
     },
   });
-  const { METRICS_PORT, PORT, COLLECTOR_PORT } = values;
+  const { METRICS_PORT, PORT, COLLECTOR_PORT, COLLECTOR_GRPC_PORT } = values;
   const tracing = parseTracing(given);
   throwIfInvalid([
     ...(METRICS_PORT === PORT || METRICS_PORT === COLLECTOR_PORT
       ? ['METRICS_PORT: must be another port than PORT and COLLECTOR_PORT']
+      : []),
+    ...(COLLECTOR_GRPC_PORT !== undefined &&
+    [METRICS_PORT, PORT, COLLECTOR_PORT].includes(COLLECTOR_GRPC_PORT)
+      ? ['COLLECTOR_GRPC_PORT: must be another port than PORT, COLLECTOR_PORT and METRICS_PORT']
       : []),
     ...tracing.issues,
   ]);

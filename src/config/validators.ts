@@ -9,6 +9,7 @@ const MAX_HOPS = 10;
 const NETWORKS = new Set(['loopback', 'linklocal', 'uniquelocal']);
 const MAX_REDACTED_NAME = 128;
 const MIN_SECRET_LENGTH = 32;
+const MAX_PORT = 65_535;
 
 export const whole = (min: number, max: number) =>
   makeValidator<number>((input) => {
@@ -16,6 +17,14 @@ export const whole = (min: number, max: number) =>
     if (!(value >= min && value <= max)) throw new EnvError(`must be a whole number from ${min} to ${max}`);
     return value;
   });
+
+/** A port; undefined for `off`. */
+export const portOrOff = makeValidator<number | undefined>((input) => {
+  if (input === 'off') return undefined;
+  const value = /^\d+$/.test(input) ? Number(input) : NaN;
+  if (!(value >= 1 && value <= MAX_PORT)) throw new EnvError(`must be off, or a port from 1 to ${MAX_PORT}`);
+  return value;
+});
 
 /** A URL that may contain a password, so errors do not repeat it. */
 export const address = (...schemes: readonly string[]) =>

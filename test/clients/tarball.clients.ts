@@ -29,7 +29,7 @@ describe('the packed tarball in an empty directory', () => {
       const { PATH, HOME } = process.env;
       const demo = spawn('npx', ['--no-install', 'request-analytics', 'demo'], {
         cwd: directory,
-        env: { PATH, HOME, HOST: '127.0.0.1', PORT, COLLECTOR_PORT },
+        env: { PATH, HOME, HOST: '127.0.0.1', PORT, COLLECTOR_PORT, COLLECTOR_GRPC_PORT: 'off' },
         detached: true,
       });
       let output = '';

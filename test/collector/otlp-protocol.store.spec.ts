@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { WITHOUT_CACHE } from '../setup/app.js';
 import { Client, TestService } from './setup/collector.js';
+import { GrpcSender } from './setup/grpc.js';
 import {
   OtlpSender,
   type Signal,
@@ -223,6 +224,51 @@ describe('OTLP over HTTP', () => {
     expect(details.text).toContain(`"start_time_ns":${start},"end_time_ns":${start + 1n},"duration_ns":1,`);
     expect(details.text).toContain('"big":9007199254740993');
   });
+
+  it.each(SIGNALS)('reads bytes of a text of %s that are not UTF-8 as U+FFFD', async (signal) => {
+    // As many bytes as the text that they replace.
+    const spoil = (bytes: Buffer) => {
+      const at = bytes.indexOf('spoiled');
+      expect(at).toBeGreaterThan(0);
+      bytes.fill(0xff, at, at + 2);
+      return bytes;
+    };
+    const bodies = {
+      traces: () => traces([serverSpan({ 'user_agent.original': 'spoiled' }), serverSpan()]),
+      metrics: () => metrics([gauge('spoiled'), gauge('process.cpu.utilization')]),
+      logs: () => logs([record('spoiled'), record('hello')]),
+    };
+    const grpc = new GrpcSender(service.collector.grpcAddress, sender.token);
+    await sender.deliver(signal, spoil(bodies[signal]()));
+    const { code, bytes } = await grpc.send(signal, spoil(bodies[signal]()));
+    grpc.close();
+    expect([code, bytes.length]).toEqual(['OK', 0]);
+    if (signal === 'traces') {
+      expect(await countRequests()).toBe(4);
+      const { text } = await client.tenant.post('traces', {
+        since: new Date(Date.now() - 3_600_000),
+        fields: ['attributes'],
+      });
+      expect(text).toContain('"user_agent.original":"\uFFFD\uFFFDoiled"');
+    }
+  });
+
+  it.each(['//v1/traces', '/v1/traces/', '//v1//traces//?a=//'])(
+    'takes traces at %s, as at /v1/traces, with the same headers',
+    async (path) => {
+      const answer = async (at: string) => {
+        const { status, headers } = await fetch(`${service.collector.url}${at}`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${sender.token}`, 'content-type': 'application/x-protobuf' },
+          body: new Uint8Array(BODIES.traces()),
+        });
+        const { date: _, 'x-request-id': __, ...others } = Object.fromEntries(headers);
+        return { status, others };
+      };
+      expect(await answer(path)).toEqual(await answer('/v1/traces'));
+      expect(await countRequests()).toBe(2);
+    },
+  );
 
   it('says in a partial success how many were rejected and why, and takes the others', async () => {
     const bad = serverSpan({}, { traceId: randomBytes(4) });

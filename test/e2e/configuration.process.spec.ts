@@ -18,6 +18,7 @@ const WRONG: Record<string, readonly string[]> = {
   HOST: ['a b', 'http://localhost', 'localhost:3000', '[::1]', 'a..b', '-', '127.0.0.1/8', '*'],
   COLLECTOR: ['yes', 'true', '0'],
   COLLECTOR_PORT: NOT_PORTS,
+  COLLECTOR_GRPC_PORT: [...NOT_PORTS, 'none', '3000', '3001'],
   METRICS_PORT: [...NOT_PORTS, '3000', '3001'],
   CLICKHOUSE_URL: ['localhost', 'localhost:8123', 'http//x', 'tcp://localhost:9000', 'http://'],
   REDIS_URL: ['localhost', 'localhost:6379', 'redis//x', 'http://localhost:6379'],
@@ -367,23 +368,27 @@ describeEmbedded('a process with a wrong configuration', () => {
   it.each([
     ['PORT', ''],
     ['COLLECTOR_PORT', 'collector'],
+    ['COLLECTOR_GRPC_PORT', 'collector', 'a free port, or to off'],
     ['METRICS_PORT', ''],
-  ])('ends with 1 and one line when another process listens on %s', async (variable, entry) => {
-    const other = createServer().listen(0, '127.0.0.1');
-    await once(other, 'listening');
-    const { port } = other.address() as AddressInfo;
-    const [PORT, COLLECTOR_PORT] = [await freePort(), await freePort()].map(String);
-    const env = { HOST: '127.0.0.1', PORT, COLLECTOR_PORT, [variable]: String(port) };
-    const { code, out, err } = await run(entry, env);
-    expect([code, out, err]).toEqual([
-      1,
-      [],
-      [
-        `${variable}: another program listens on port ${port} of 127.0.0.1. Stop it, or set ${variable} to a free port.`,
-      ],
-    ]);
-    other.close();
-  });
+  ])(
+    'ends with 1 and one line when another process listens on %s',
+    async (variable, entry, cure = 'a free port') => {
+      const other = createServer().listen(0, '127.0.0.1');
+      await once(other, 'listening');
+      const { port } = other.address() as AddressInfo;
+      const [PORT, COLLECTOR_PORT] = [await freePort(), await freePort()].map(String);
+      const own = { HOST: '127.0.0.1', PORT, COLLECTOR_PORT, COLLECTOR_GRPC_PORT: 'off' };
+      const { code, out, err } = await run(entry, { ...own, [variable]: String(port) });
+      expect([code, out, err]).toEqual([
+        1,
+        [],
+        [
+          `${variable}: another program listens on port ${port} of 127.0.0.1. Stop it, or set ${variable} to ${cure}.`,
+        ],
+      ]);
+      other.close();
+    },
+  );
 
   it('ends with 78 and one line when one process is to serve the API and the collector on one port', async () => {
     const port = String(await freePort());

@@ -158,6 +158,7 @@ export class DocumentRunner {
         HOST: '127.0.0.1',
         PORT: String(this.port),
         COLLECTOR_PORT: String(this.collectorPort),
+        COLLECTOR_GRPC_PORT: 'off',
         ...this.env,
         ...env,
       },

@@ -89,8 +89,13 @@ export class ProductProcess {
     env: NodeJS.ProcessEnv,
     options: ProgramOptions = {},
   ): Promise<ProductProcess> {
-    const [api, collector, metrics] = [await freePort(), await freePort(), await freePort()].map(String);
-    const own = { HOST: '127.0.0.1', PORT: api, COLLECTOR_PORT: collector, METRICS_PORT: metrics };
+    const own = {
+      HOST: '127.0.0.1',
+      PORT: String(await freePort()),
+      COLLECTOR_PORT: String(await freePort()),
+      COLLECTOR_GRPC_PORT: String(await freePort()),
+      METRICS_PORT: String(await freePort()),
+    };
     const product = new ProductProcess(args, { ...own, ...env }, options);
     product.spawn();
     return product;
@@ -107,6 +112,11 @@ export class ProductProcess {
 
   get collectorUrl(): string {
     return `http://127.0.0.1:${this.env.COLLECTOR_PORT}`;
+  }
+
+  /** Host and port of OTLP over gRPC. */
+  get grpcAddress(): string {
+    return `127.0.0.1:${this.env.COLLECTOR_GRPC_PORT}`;
   }
 
   get metricsUrl(): string {

@@ -175,7 +175,11 @@ it('compose.small.yml hardens its one container as docker-compose.yml does, with
     undefined,
     true,
   ]);
-  expect(small.ports).toEqual(['${PORT:-3000}:3000', '${COLLECTOR_PORT:-3001}:3001']);
+  expect(small.ports).toEqual([
+    '${PORT:-3000}:3000',
+    '${COLLECTOR_PORT:-3001}:3001',
+    '${COLLECTOR_GRPC_PORT:-4317}:4317',
+  ]);
 });
 
 it('the image has the command of which the documents speak', () => {
@@ -206,7 +210,14 @@ it('a tag pushes the image in both forms, the chart and the package', () => {
 describe('docker-compose.yml', () => {
   const file = 'docker-compose.yml';
   /** A `.env` with the passwords, and every variable of `.env.example` at another value than its default. */
-  const DECIDED_INSIDE = ['HOST', 'PORT', 'COLLECTOR', 'COLLECTOR_PORT', 'METRICS_PORT'];
+  const DECIDED_INSIDE = [
+    'HOST',
+    'PORT',
+    'COLLECTOR',
+    'COLLECTOR_PORT',
+    'COLLECTOR_GRPC_PORT',
+    'METRICS_PORT',
+  ];
   const STORE = /^(CLICKHOUSE_(URL|USER|PASSWORD|DATABASE)|REDIS_URL|DATA_DIR|.*_FILE)$/;
   const documented = [...readFileSync('.env.example', 'utf8').matchAll(/^([A-Z_]+)=(.*)$/gm)].map(
     ([, name = '', value = '']) => [name, value] as const,

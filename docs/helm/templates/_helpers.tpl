@@ -88,6 +88,9 @@ spec:
           env: {{- include "ra.env" . | nindent 12 }}
           ports:
             - { name: http, containerPort: {{ .port }} }
+            {{- if eq .component "collector" }}
+            - { name: grpc, containerPort: 4317 }
+            {{- end }}
             - { name: metrics, containerPort: 9464 }
           startupProbe:
             httpGet: { path: /health/live, port: http }
@@ -116,6 +119,9 @@ spec:
   selector: {{- include "ra.labels" . | nindent 4 }}
   ports:
     - { name: http, port: 80, targetPort: http }
+    {{- if eq .component "collector" }}
+    - { name: grpc, port: 4317, targetPort: grpc, appProtocol: grpc }
+    {{- end }}
     - { name: metrics, port: 9464, targetPort: metrics }
 ---
 apiVersion: policy/v1

@@ -1,11 +1,18 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Socket } from 'node:net';
 import { Logger as NestLogger } from '@nestjs/common';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import type { Request } from 'express';
 import type { Logger } from 'pino';
 import { ClickHouse } from '../../store/client/clickhouse.client.js';
 import { StoreMonitor } from '../../store/health/store-monitor.js';
 import { BatchCommitter } from '../../write/batches/batch-committer.js';
 import { CollectorModule } from '../../collector.module.js';
+import { mergeSlashes } from '../../platform/http/raw-query.js';
 import { refusePipelined } from './pipelining.middleware.js';
 import { limitReceiveTime } from '../../sources/intake/receive-timeout.middleware.js';
+import { GRPC_CURE, GrpcServer } from '../../sources/otlp/grpc.server.js';
+import { OtlpService } from '../../sources/otlp/otlp.service.js';
 import { runEvery } from '../../shared/async/run-every.js';
 import { LocalCoordinator } from '../../coordination/writer-coordinator.js';
 import { Config, ConfigError } from '../../config/config.js';
@@ -19,7 +26,7 @@ import { Telemetry } from '../../telemetry/telemetry.js';
 import { RedisCoordinator } from '../../coordination/redis-coordinator.js';
 import { type RunningServer, startServer, warnOfConfiguration } from './api-server.js';
 import { createApp } from './create-app.js';
-import { setUpHttp } from './http-setup.js';
+import { reportDroppedConnections, setUpHttp } from './http-setup.js';
 import { openServerStore } from '../../write/prepare-store.js';
 
 const RECOVER_EVERY_MS = 15_000;
@@ -32,10 +39,14 @@ interface SharedParts {
   coordinator?: LocalCoordinator;
 }
 
+interface RunningCollector extends RunningServer {
+  grpc: GrpcServer;
+}
+
 /**
  * Builds the collector on an open store and listens.
  *
- * @param port 0 for any free port
+ * @param port 0 for any free port, also of gRPC
  */
 export async function startCollectorOn(
   store: ClickHouse,
@@ -44,7 +55,7 @@ export async function startCollectorOn(
   port = config.collector.port,
   shared = Telemetry.none,
   { monitor: sharedMonitor, coordinator: localCoordinator }: SharedParts = {},
-): Promise<RunningServer> {
+): Promise<RunningCollector> {
   // Each export of spans would produce spans, endlessly.
   const sendsToItself = shared.tracing !== null && config.tracing?.localPort === port;
   if (sendsToItself)
@@ -57,37 +68,60 @@ export async function startCollectorOn(
   const module = CollectorModule.on({ config, store, monitor, coordinator, telemetry });
   // `limitReceiveTime` sets the limit here.
   const app = await createApp(module, logger, new HttpAdapter(0));
+  app.use(mergeSlashes);
   const drain = setUpHttp(app, config, logger);
   app.use(limitReceiveTime(app.getHttpServer()), refusePipelined);
+  const grpc = new GrpcServer(app.get(OtlpService), logger, telemetry, findAddressBy(app));
+  reportDroppedConnections(grpc.connections, logger, telemetry);
   const committer = app.get(BatchCommitter);
   if (!sharedMonitor) await monitor.start();
   const recovery = await startRecovery(committer, store.kind);
   const settleEveryMs = Math.max(MIN_SETTLE_INTERVAL_MS, config.collector.spanCountDelayMs / 2);
   const settling = runEvery(Math.min(settleEveryMs, MAX_SETTLE_INTERVAL_MS), () => settle(committer));
-  const stop = async () => {
+  const beginDrain = () => {
     drain.begin();
+    grpc.drain();
+  };
+  const stop = async () => {
+    beginDrain();
     clearInterval(recovery);
     clearInterval(settling);
     if (!sharedMonitor) monitor.close();
-    await app.close();
+    await Promise.all([app.close(), grpc.stop()]);
     await committer.close();
     if (!local) coordinator.close();
   };
+  const grpcPort = port === 0 ? 0 : config.collector.grpcPort;
   try {
     await app.init();
     await listen(app.getHttpServer(), 'COLLECTOR_PORT', port, config.host);
+    if (grpcPort !== undefined) await grpc.listen(grpcPort, config.host);
   } catch (error) {
     await stop();
     throw error;
   }
-  logger.info({ port, url: formatBaseUrl(config.host, port) }, 'collector listening');
-  return { app, drain: drain.begin, stop };
+  const grpc_url = grpcPort === undefined ? undefined : formatBaseUrl(config.host, grpcPort);
+  logger.info({ port, url: formatBaseUrl(config.host, port), grpc_url }, 'collector listening');
+  return { app, grpc, drain: beginDrain, stop };
+}
+
+/** Finds the addresses of clients as Express does, behind the proxies that are trusted. */
+function findAddressBy(app: NestExpressApplication) {
+  const { request } = app.getHttpAdapter().getInstance() as { request: object };
+  return (headers: IncomingHttpHeaders, socket: Socket) =>
+    (Object.create(request, { headers: { value: headers }, socket: { value: socket } }) as Request).ip;
+}
+
+async function requireFreePorts({ host, collector }: Config): Promise<void> {
+  await requireFreePort('COLLECTOR_PORT', collector.port, host);
+  if (collector.grpcPort !== undefined)
+    await requireFreePort('COLLECTOR_GRPC_PORT', collector.grpcPort, host, GRPC_CURE);
 }
 
 /** Runs the collector alone, in a process next to the read API with the same ClickHouse server. */
 export async function startCollector(): Promise<RunningServer> {
   const config = new Config();
-  await requireFreePort('COLLECTOR_PORT', config.collector.port, config.host);
+  await requireFreePorts(config);
   useCountryDatabase(config);
   const telemetry = await openTelemetry(config);
   const { store, coordinator, isNew, problems, close: closeStore } = await openServerStore(config, telemetry);
@@ -117,7 +151,7 @@ export async function startAll(
   // Elsewhere they may be equal: processes of their own may have addresses of their own.
   if (config.port === config.collector.port)
     throw new ConfigError('Invalid configuration. COLLECTOR_PORT: must be another port than PORT');
-  await requireFreePort('COLLECTOR_PORT', config.collector.port, config.host);
+  await requireFreePorts(config);
   useCountryDatabase(config);
   const server = await startServer(logs, true, config);
   try {

@@ -1,4 +1,5 @@
-import type { IncomingMessage, Server } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import type { Server } from 'node:net';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import compression from 'compression';
 import type { NextFunction, Request, Response } from 'express';
@@ -37,7 +38,7 @@ function warnOnForwarding(logger: Logger) {
  * Counts and logs connections that are closed because the port is at its limit; logs at most one line in ten
  * seconds.
  */
-function reportDroppedConnections(server: Server, logger: Logger, { metrics }: Telemetry) {
+export function reportDroppedConnections(server: Server, logger: Logger, { metrics }: Telemetry) {
   let dropped = 0;
   server.on('drop', () => {
     metrics?.countDroppedConnections(1);

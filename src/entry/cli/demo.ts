@@ -30,7 +30,9 @@ async function chooseFreePorts(): Promise<Record<string, string>> {
   for (const [variable, first] of [
     ['PORT', port],
     ['COLLECTOR_PORT', collector.port],
+    ['COLLECTOR_GRPC_PORT', collector.grpcPort],
   ] as const) {
+    if (first === undefined) continue;
     const free = await findFreePort(variable, first, host, taken);
     taken.add(free);
     if (free === first) continue;

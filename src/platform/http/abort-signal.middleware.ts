@@ -7,8 +7,14 @@ export class ClientDisconnected extends Error {
   override readonly name = 'ClientDisconnected';
 }
 
+/** A response that says when its client leaves. */
+export interface Disconnectable {
+  readonly writableFinished: boolean;
+  once(event: 'close', listener: () => void): unknown;
+}
+
 /** Calls back if the client disconnects before it has the response. */
-export function onDisconnect(response: Response, callBack: (reason: ClientDisconnected) => void): void {
+export function onDisconnect(response: Disconnectable, callBack: (reason: ClientDisconnected) => void): void {
   response.once('close', () => {
     if (!response.writableFinished) callBack(new ClientDisconnected('the client closed the connection'));
   });

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Duplex } from 'node:stream';
+import type { Duplex, Readable } from 'node:stream';
 import { resolveRequestId } from './request-id.middleware.js';
 
 const STATUS: Readonly<Record<string, string>> = {
@@ -20,7 +20,7 @@ interface ClientError extends NodeJS.ErrnoException {
 
 /** The last response that was begun on each connection. */
 const lastResponses = new WeakMap<Duplex, ServerResponse>();
-const truncations = new WeakMap<IncomingMessage, 400 | 408>();
+const truncations = new WeakMap<Readable, 400 | 408>();
 
 /** Tracks responses, so that an error response does not overtake an earlier one on the connection. */
 export function trackResponse({ socket }: IncomingMessage, response: ServerResponse) {
@@ -58,7 +58,7 @@ export function handleClientError(error: ClientError, socket: Duplex) {
  * The status of a request whose body is truncated, or became invalid HTTP (400), or took too long (408); else
  * undefined.
  */
-export function findTruncation(request: IncomingMessage): 400 | 408 | undefined {
+export function findTruncation(request: Readable): 400 | 408 | undefined {
   return truncations.get(request) ?? (request.destroyed ? 400 : undefined);
 }
 

@@ -11,7 +11,7 @@ import { sendStream } from './streamed-file.js';
 import { startZstd } from './zstd.js';
 
 /** Connections per port; far below the usual limit of open files. */
-const MAX_CONNECTIONS = 5_000;
+export const MAX_CONNECTIONS = 5_000;
 const HEADERS_WITHIN_MS = 30_000;
 /**
  * A compressed response has eleven listeners for its end, five of them added here. Node.js 24 would warn of a

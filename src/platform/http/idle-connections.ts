@@ -1,9 +1,11 @@
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
+import type { EventEmitter } from 'node:events';
+import type { Server, Socket } from 'node:net';
 
 /**
  * Keeps a slot free on a server with `maxConnections`: when the last slot is used, the connection that has
  * been idle longest is closed. So unused connections cannot block others; nginx does the same.
+ *
+ * A server that is not HTTP emits `request` itself, with a response that emits `close`.
  *
  * Once the server has stopped listening, each connection is closed after its response. Node only closes
  * connections that are idle when the stop begins, and waits for the others until their clients close them.
@@ -29,7 +31,7 @@ export function manageIdleConnections(server: Server): void {
       idle.delete(socket);
     });
   });
-  server.on('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
+  server.on('request', ({ socket }: { socket: Socket }, response: EventEmitter) => {
     idle.delete(socket);
     pending.set(socket, (pending.get(socket) ?? 0) + 1);
     response.once('close', () => {

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { type Server, createServer } from 'node:http';
+import { type Server, createServer } from 'node:net';
 import { ConfigError } from '../../config/config.js';
 
 /** Error codes for a name without an address, and for an address of another machine. */
@@ -12,10 +12,17 @@ const UNSPECIFIED = new Set(['0.0.0.0', '::']);
  * Starts to listen.
  *
  * @param variable the variable that gave the port.
+ * @param cure its value if another program has the port.
  * @throws ConfigError when a restart would not help: `host` is not of this machine, or the port needs other
  *   rights; else Error. Both are one line that names the variable, and the cure.
  */
-export async function listen(server: Server, variable: string, port: number, host: string): Promise<void> {
+export async function listen(
+  server: Server,
+  variable: string,
+  port: number,
+  host: string,
+  cure = 'a free port',
+): Promise<void> {
   server.listen(port, host);
   try {
     await once(server, 'listening');
@@ -29,7 +36,7 @@ export async function listen(server: Server, variable: string, port: number, hos
       throw new ConfigError(`Invalid configuration. ${variable}: this account may not listen on ${port}`);
     if (code === 'EADDRINUSE')
       throw new Error(
-        `${variable}: another program listens on port ${port} of ${host}. Stop it, or set ${variable} to a free port.`,
+        `${variable}: another program listens on port ${port} of ${host}. Stop it, or set ${variable} to ${cure}.`,
         { cause: error },
       );
     throw new Error(`${variable}: ${message}`, { cause: error });
@@ -41,9 +48,14 @@ export async function listen(server: Server, variable: string, port: number, hos
  *
  * @throws the errors of `listen`
  */
-export async function requireFreePort(variable: string, port: number, host: string): Promise<void> {
+export async function requireFreePort(
+  variable: string,
+  port: number,
+  host: string,
+  cure?: string,
+): Promise<void> {
   const server = createServer();
-  await listen(server, variable, port, host);
+  await listen(server, variable, port, host, cure);
   server.close();
   await once(server, 'close');
 }

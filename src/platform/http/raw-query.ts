@@ -58,6 +58,19 @@ export function normalizeRequestTarget(request: Request, _response: Response, ne
   next();
 }
 
+/**
+ * Middleware that makes a path with further slashes that of its operation: a sender joins the address of the
+ * collector and a path, and either may have a slash too many.
+ */
+export function mergeSlashes(request: Request, _response: Response, next: NextFunction) {
+  const target = originForm(request.url);
+  const end = target.search(/[?#]/);
+  const path = end < 0 ? target : target.slice(0, end);
+  const merged = path.replaceAll(/\/{2,}/g, '/');
+  request.url = (merged.length > 1 ? merged.replace(/\/$/, '') : merged) + target.slice(path.length);
+  next();
+}
+
 /** A proxy may send the absolute form, `http://host/path?query` (RFC 9112, section 3.2.2). */
 export function originForm(target: string): string {
   if (target.startsWith('/')) return target;

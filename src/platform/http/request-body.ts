@@ -1,4 +1,5 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { Readable } from 'node:stream';
 import { raceAbort } from '../../shared/async/race-abort.js';
 import { ApiError } from './api-error.js';
 import { findTruncation } from './client-error.js';
@@ -6,17 +7,22 @@ import { findTruncation } from './client-error.js';
 /** @param reason how the body exceeds a limit */
 export const payloadTooLarge = (reason?: string) =>
   new ApiError(413, `Payload too large${reason === undefined ? '' : `: ${reason}`}`, { Connection: 'close' });
-const requestTimeout = () => new ApiError(408, 'Request Timeout', { Connection: 'close' });
+export const requestTimeout = () => new ApiError(408, 'Request Timeout', { Connection: 'close' });
+/** The body of a request, by HTTP or gRPC, with the headers of it. */
+export type IncomingBody = Readable & { readonly headers: IncomingHttpHeaders };
+
 /** The error of a body that breaks off. */
-const truncated = (request: IncomingMessage) =>
-  findTruncation(request) === 408 ? requestTimeout() : new ApiError(400, 'Bad Request');
+function truncated(request: IncomingBody): ApiError {
+  if (request.errored instanceof ApiError) return request.errored;
+  return findTruncation(request) === 408 ? requestTimeout() : new ApiError(400, 'Bad Request');
+}
 
 /**
  * Whether a body is compressed.
  *
  * @throws ApiError 415 for an encoding that is not gzip
  */
-export function usesGzip({ headers }: IncomingMessage): boolean {
+export function usesGzip({ headers }: Pick<IncomingBody, 'headers'>): boolean {
   const encoding = (headers['content-encoding'] ?? 'identity').trim().toLowerCase();
   if (encoding !== 'gzip' && encoding !== 'identity' && encoding !== '')
     throw new ApiError(415, 'Content-Encoding must be gzip, or left out', { 'Accept-Encoding': 'gzip' });
@@ -40,7 +46,7 @@ const JOINED_CHUNKS = 1_000;
  *   client left, or what `reserve` throws
  */
 export async function readBody(
-  request: IncomingMessage,
+  request: IncomingBody,
   max: number,
   reserve: (bytes: number) => void,
 ): Promise<Buffer> {
@@ -68,7 +74,7 @@ export async function readBody(
  * Passes each chunk to `keep`. Rejects with the error that `keep` throws, or when the body stalls or breaks
  * off: on a broken connection, or in broken HTTP.
  */
-function readTo(request: IncomingMessage, keep: (chunk: Buffer) => void): Promise<void> {
+function readTo(request: IncomingBody, keep: (chunk: Buffer) => void): Promise<void> {
   const startedAt = performance.now();
   let [received, receivedAt] = [0, startedAt];
   let check: NodeJS.Timeout | undefined;

@@ -1,5 +1,4 @@
 import { Injectable, Logger } from '@nestjs/common';
-import type { Request } from 'express';
 import { GroupOverloaded, QueryLimiter } from '../../store/client/query-limiter.js';
 import { RequestContext } from '../../telemetry/request-context.js';
 import { Config } from '../../config/config.js';
@@ -18,6 +17,7 @@ import { MemoryBudget, type Reservation } from './memory-budget.js';
 import { redactMessages } from './message-redaction.js';
 import { type Message, weighMessage } from '../../write/batches/message.js';
 import { type RejectionOrigin, RejectionReporter } from './rejection-reporter.js';
+import type { SenderRequest } from './sender-request.js';
 import type { UnpackLimit } from './unpack-limit.js';
 
 /** Limits of the parse queue; each queued body keeps its bytes in memory. */
@@ -48,11 +48,11 @@ export interface BodyKind {
   maxBytes: number;
   unpackLimit: UnpackLimit;
   /**
-   * Decompresses a body in another thread.
+   * Decompresses a body in another thread, where its sender says that it is compressed.
    *
    * @throws ApiError when the body is damaged or too large
    */
-  unpack?: ((body: Buffer) => Promise<Buffer>) | undefined;
+  unpack?: ((body: Buffer) => Buffer | Promise<Buffer>) | undefined;
   /**
    * Parses the messages of a body; `reserve` sets the number of bytes of memory that they hold.
    *
@@ -118,7 +118,7 @@ export class MessageIntake {
    *
    * @throws ApiError if it is rejected, or cannot be stored now
    */
-  receive(app: ClientApp, request: Request, body: BodyKind): Promise<readonly Message[]> {
+  receive(app: ClientApp, request: SenderRequest, body: BodyKind): Promise<readonly Message[]> {
     return this.accept(app, request, body, async (reservation, work) => {
       const weighed = await this.readMessages(app, request, body, reservation, work);
       await work.wait(this.commitAll(app, weighed));
@@ -136,7 +136,7 @@ export class MessageIntake {
    */
   async accept<T>(
     app: ClientApp,
-    request: Request,
+    request: SenderRequest,
     { kind, env }: Pick<BodyKind, 'kind' | 'env'>,
     read: (reservation: Reservation, work: BodyWork) => Promise<T>,
   ): Promise<T> {
@@ -204,7 +204,7 @@ export class MessageIntake {
    */
   private async readMessages(
     app: ClientApp,
-    request: Request,
+    request: SenderRequest,
     { maxBytes, unpackLimit, unpack, parse }: BodyKind,
     reservation: Reservation,
     work: BodyWork,

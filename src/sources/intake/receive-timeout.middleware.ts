@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server } from 'node:http';
 import type { NextFunction, Request, Response } from 'express';
 
-const RECEIVE_MS = 30_000;
+export const RECEIVE_MS = 30_000;
 
 const timers = new WeakMap<IncomingMessage, NodeJS.Timeout>();
 

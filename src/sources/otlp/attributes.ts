@@ -99,6 +99,9 @@ export function findStatusCode(attributes: Attributes, isError: boolean): number
 /** The value in Spring's convention if no route matched. */
 const NO_ROUTE: ReadonlySet<string> = new Set(['', 'UNKNOWN', 'NOT_FOUND', 'REDIRECTION']);
 
+/** The value of Actix if no route matched: its routes have slashes. */
+const isActixDefault = (route: string, scope: string) => route === 'default' && scope.includes('actix-web');
+
 /** Prefixes of routes: of Django's and Kong's regular expressions, and of the patterns of Go's `net/http`. */
 const BEFORE_PATH = /^(?:\^|~(?=\/)|[A-Z]+ [^/ ]*(?=\/))/;
 /**
@@ -114,7 +117,7 @@ const NAMES_ROUTES = /\.contrib\.php\.(?!laravel\b)/;
  * @param scope the name of the instrumentation scope
  */
 export function toPath(route: string, scope: string): string | null {
-  if (NO_ROUTE.has(route)) return null;
+  if (NO_ROUTE.has(route) || isActixDefault(route, scope)) return null;
   const path = route.replace(BEFORE_PATH, '').replace(/\$$/, '');
   const needsSlash = path !== '*' && !path.startsWith('/') && !NAMES_ROUTES.test(scope);
   return normalizeRoutePattern(needsSlash ? `/${path}` : path);

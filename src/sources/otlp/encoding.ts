@@ -1,7 +1,7 @@
 import type { DescMessage, JsonValue, MessageShape } from '@bufbuild/protobuf';
 import { ScalarType, fromBinary, fromJson, toBinary, toJsonString } from '@bufbuild/protobuf';
-import type { Request } from 'express';
 import { isLosslessNumber } from 'lossless-json';
+import type { IncomingBody } from '../../platform/http/request-body.js';
 import { parseExact } from '../../shared/json/exact-json.js';
 import { InvalidRecordError, explainFailure } from '../../records/decoding/decoders.js';
 import { hasMoreValues } from '../../records/limits.js';
@@ -26,7 +26,7 @@ const LONG_TYPES = new Set([
 ]);
 
 /** The encoding that the `Content-Type` of a request names; undefined for any other type. */
-export function findEncoding(request: Request): Encoding | undefined {
+export function findEncoding(request: Pick<IncomingBody, 'headers'>): Encoding | undefined {
   const type = (request.headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase();
   return (Object.keys(OTLP_MEDIA_TYPES) as Encoding[]).find(
     (encoding) => OTLP_MEDIA_TYPES[encoding] === type,
@@ -69,6 +69,22 @@ export function hasMoreValuesThan(
     return countWireValues(schema, bytes, max) > max;
   } catch (error) {
     throw explain(error, encoding);
+  }
+}
+
+const acceptsAnyText = new WeakSet<DescMessage>();
+
+/**
+ * Makes the bytes of a text that are not UTF-8 become U+FFFD when protobuf is decoded, as they do in JSON.
+ * The decoder would reject the whole message, and SDKs of C++ and Rust write what a client sends. To be
+ * called before anything is decoded.
+ */
+export function acceptAnyText(schema: DescMessage): void {
+  if (acceptsAnyText.has(schema)) return;
+  acceptsAnyText.add(schema);
+  for (const field of schema.fields) {
+    Object.assign(field, { utf8Validation: false });
+    if (field.message) acceptAnyText(field.message);
   }
 }
 

@@ -3,7 +3,7 @@ import { payloadTooLarge } from '../../platform/http/request-body.js';
 import { InvalidRecordError } from '../../records/decoding/decoders.js';
 import { MAX_ITEMS, MAX_RECORD_BYTES, MAX_RECORD_VALUES } from '../../records/limits.js';
 import { type JsonPart, isJsonList, listJsonParts } from '../decoding/json-parts.js';
-import { type Encoding, decodeMessage, explain, hasMoreValuesThan } from './encoding.js';
+import { type Encoding, acceptAnyText, decodeMessage, explain, hasMoreValuesThan } from './encoding.js';
 import { ExportLogsServiceRequestSchema } from './generated/opentelemetry/proto/collector/logs/v1/logs_service_pb.js';
 import { ExportMetricsServiceRequestSchema } from './generated/opentelemetry/proto/collector/metrics/v1/metrics_service_pb.js';
 import { ExportTraceServiceRequestSchema } from './generated/opentelemetry/proto/collector/trace/v1/trace_service_pb.js';
@@ -61,6 +61,8 @@ const SHAPES: Readonly<
     nouns: 'log records',
   },
 };
+for (const { schema } of Object.values(SHAPES)) acceptAnyText(schema);
+
 /** The kinds of data of a metric, each with a list of points. */
 const METRIC_DATA = ['gauge', 'sum', 'histogram', 'exponentialHistogram', 'summary'];
 /** A longer metric is decoded in parts with so many points. */

@@ -2,7 +2,6 @@ import { hash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { Injectable } from '@nestjs/common';
-import type { Request } from 'express';
 import { Config } from '../../config/config.js';
 import { ApiError } from '../../platform/http/api-error.js';
 import { usesGzip } from '../../platform/http/request-body.js';
@@ -13,21 +12,14 @@ import { MessageIntake } from '../intake/message-intake.js';
 import type { Message } from '../../write/batches/message.js';
 import { TokenAuthentication } from '../intake/token-authentication.js';
 import { UnpackLimit } from '../intake/unpack-limit.js';
+import type { SenderRequest } from '../intake/sender-request.js';
 import { type Encoding, OTLP_MEDIA_TYPES, findEncoding } from './encoding.js';
 import { type Signal, readItems } from './items.js';
 import { parseLogs } from './logs.parser.js';
 import { parseMetrics } from './metrics.parser.js';
 import { type BodyContext, toEnv } from './origin.js';
+import type { Outcome } from './outcome.js';
 import { parseTraces } from './traces.parser.js';
-
-/** The result for a body whose valid parts are stored. */
-export interface Outcome {
-  encoding: Encoding;
-  /** Spans, data points or log records that were rejected. */
-  rejected: number;
-  /** The first reason, or a warning; empty if there is none. */
-  message: string;
-}
 
 const gunzipAsync = promisify<Buffer, { maxOutputLength: number }, Buffer>(gunzip);
 
@@ -56,20 +48,22 @@ export class OtlpService {
     this.unpackLimit = new UnpackLimit(this.maxBytes, collector.maxUnpackRatio);
   }
 
-  export(signal: Signal, request: Request): Promise<Outcome> {
+  export(signal: Signal, request: SenderRequest): Promise<Outcome> {
     return this.intake.countOutcome(signal, async () => {
       const app = await this.authentication.requireApp(request);
       const encoding = findEncoding(request);
       if (!encoding)
         throw new ApiError(415, `Content-Type must be ${Object.values(OTLP_MEDIA_TYPES).join(' or ')}`);
-      const env = toEnv(request.get('apitally-env'));
+      // Refuses other encodings before the body is read.
+      usesGzip(request);
+      const env = toEnv(String(request.headers['apitally-env'] ?? ''));
       let rejected = 0;
       const messages = await this.intake.receive(app, request, {
         kind: signal,
         env: env ?? '-',
         maxBytes: this.maxBytes,
         unpackLimit: this.unpackLimit,
-        unpack: usesGzip(request) ? (body) => decompress(body, this.unpackLimit) : undefined,
+        unpack: (body) => (usesGzip(request) ? decompress(body, this.unpackLimit) : body),
         parse: async (bytes, work, reserve) => {
           // What is decoded at once is small; the records need about as many bytes as the body.
           reserve(2 * bytes.length);

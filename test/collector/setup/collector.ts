@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import { pino } from 'pino';
-import type { RunningServer } from '../../../src/entry/bootstrap/api-server.js';
 import { startCollectorOn } from '../../../src/entry/bootstrap/collector-server.js';
 import { MessageIntake } from '../../../src/sources/intake/message-intake.js';
 import type { ClickHouse } from '../../../src/store/client/clickhouse.client.js';
 import type { QueryLimiter } from '../../../src/store/client/query-limiter.js';
 import { BatchCommitter } from '../../../src/write/batches/batch-committer.js';
 import { Config } from '../../../src/config/config.js';
+import type { Telemetry } from '../../../src/telemetry/telemetry.js';
 import { NameRegistry } from '../../../src/records/names/name-registry.js';
 import { RequestClaims } from '../../../src/write/request-claims.js';
 import { RequestsWriter } from '../../../src/write/requests.writer.js';
@@ -20,13 +20,28 @@ import { type PostResponse, post } from './post.js';
 export class TestCollector {
   private constructor(
     readonly url: string,
-    private readonly running: RunningServer,
+    private readonly running: Awaited<ReturnType<typeof startCollectorOn>>,
   ) {}
 
-  static async start(store: ClickHouse, config: Config): Promise<TestCollector> {
-    const running = await startCollectorOn(store, config, pino({ level: 'silent' }), 0);
+  static async start(
+    store: ClickHouse,
+    config: Config,
+    logger = pino({ level: 'silent' }),
+    telemetry?: Telemetry,
+  ): Promise<TestCollector> {
+    const running = await startCollectorOn(store, config, logger, 0, telemetry);
     const { port } = running.app.getHttpServer().address() as AddressInfo;
     return new TestCollector(`http://127.0.0.1:${port}`, running);
+  }
+
+  /** Host and port of OTLP over gRPC. */
+  get grpcAddress(): string {
+    return `127.0.0.1:${(this.running.grpc.connections.address() as AddressInfo).port}`;
+  }
+
+  /** Begins a stop: it still serves. */
+  drain(): void {
+    this.running.drain();
   }
 
   stop(): Promise<void> {
