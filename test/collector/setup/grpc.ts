@@ -50,7 +50,7 @@ export class GrpcSender {
     for (const [name, value] of Object.entries(metadata)) sent.set(name, value);
     return new Promise((resolve) => {
       const asBytes = (bytes: Buffer) => bytes;
-      let response = Buffer.alloc(0);
+      let response: Buffer = Buffer.alloc(0);
       const call = (gzip ? this.packed : this.client).makeUnaryRequest(
         PATHS[signal],
         asBytes,
