@@ -197,7 +197,7 @@ export class Config extends Variables {
     /** Whether a process that serves the API runs it as well. */
     isBesideApi: this.env.COLLECTOR === 'on',
     port: this.env.COLLECTOR_PORT,
-    /** Where OTLP over gRPC is received; undefined: nowhere. */
+    /** Where OTLP over gRPC is received; null: nowhere. */
     grpcPort: this.env.COLLECTOR_GRPC_PORT,
     /** Messages per client ID in a window of 60 s. */
     rateLimitPerMinute: this.env.COLLECTOR_RATE_LIMIT_PER_MINUTE,
@@ -295,8 +295,7 @@ function parse(env: NodeJS.ProcessEnv) {
     ...(METRICS_PORT === PORT || METRICS_PORT === COLLECTOR_PORT
       ? ['METRICS_PORT: must be another port than PORT and COLLECTOR_PORT']
       : []),
-    ...(COLLECTOR_GRPC_PORT !== undefined &&
-    [METRICS_PORT, PORT, COLLECTOR_PORT].includes(COLLECTOR_GRPC_PORT)
+    ...(COLLECTOR_GRPC_PORT !== null && [METRICS_PORT, PORT, COLLECTOR_PORT].includes(COLLECTOR_GRPC_PORT)
       ? ['COLLECTOR_GRPC_PORT: must be another port than PORT, COLLECTOR_PORT and METRICS_PORT']
       : []),
     ...tracing.issues,

@@ -95,12 +95,12 @@ export async function startCollectorOn(
   try {
     await app.init();
     await listen(app.getHttpServer(), 'COLLECTOR_PORT', port, config.host);
-    if (grpcPort !== undefined) await grpc.listen(grpcPort, config.host);
+    if (grpcPort !== null) await grpc.listen(grpcPort, config.host);
   } catch (error) {
     await stop();
     throw error;
   }
-  const grpc_url = grpcPort === undefined ? undefined : formatBaseUrl(config.host, grpcPort);
+  const grpc_url = grpcPort === null ? undefined : formatBaseUrl(config.host, grpcPort);
   logger.info({ port, url: formatBaseUrl(config.host, port), grpc_url }, 'collector listening');
   return { app, grpc, drain: beginDrain, stop };
 }
@@ -114,7 +114,7 @@ function findAddressBy(app: NestExpressApplication) {
 
 async function requireFreePorts({ host, collector }: Config): Promise<void> {
   await requireFreePort('COLLECTOR_PORT', collector.port, host);
-  if (collector.grpcPort !== undefined)
+  if (collector.grpcPort !== null)
     await requireFreePort('COLLECTOR_GRPC_PORT', collector.grpcPort, host, GRPC_CURE);
 }
 

@@ -32,7 +32,7 @@ async function chooseFreePorts(): Promise<Record<string, string>> {
     ['COLLECTOR_PORT', collector.port],
     ['COLLECTOR_GRPC_PORT', collector.grpcPort],
   ] as const) {
-    if (first === undefined) continue;
+    if (first === null) continue;
     const free = await findFreePort(variable, first, host, taken);
     taken.add(free);
     if (free === first) continue;
