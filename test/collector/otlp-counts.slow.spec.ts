@@ -127,7 +127,7 @@ describe('requests counted by the metric of their durations', () => {
     expect(row!.response_time_p99).toBeCloseTo(Math.sqrt(100 * 1000), -1);
   });
 
-  it('counts the points of a cumulative stream by their differences, also after a reset and from another process', async () => {
+  it('counts the points of a cumulative stream by their differences, also after a reset and beside a stream that began later', async () => {
     const stream = { temporality: CUMULATIVE };
     const startTime = nanosecondsAgo(120_000);
     const send = (counts: bigint[], end: number, at = startTime) => {

@@ -212,7 +212,7 @@ describe('a pattern of excluded endpoints', () => {
     expect(await shown()).toEqual(expected);
   });
 
-  it('leaves out those that come later, by another process, and nothing of another app', async () => {
+  it('leaves out those that come later, also by another writer, and nothing of another app', async () => {
     const sibling = await tenant.sibling();
     await exclude('GET', '/later/*');
     await RequestsWriter.create(app.store).write(tenant.appId, [

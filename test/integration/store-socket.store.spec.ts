@@ -22,7 +22,7 @@ describeEmbedded('StoreSocket', () => {
     await open.remove();
   });
 
-  it('changes the version of a table with every insert, also with those of other processes', async () => {
+  it('changes the version of a table with every insert, also with those through the socket', async () => {
     const open = await openEmptyStore();
     const { store, config } = open;
     await store.command('CREATE TABLE numbered (n UInt8) ENGINE = Memory');
