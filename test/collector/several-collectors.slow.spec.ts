@@ -130,6 +130,32 @@ describeWithRedisServer('several collectors on one server and one Redis', () => 
     expect(await requests()).toBe(0);
   });
 
+  it('keep the newest name and group of a consumer, whichever of them it was reported to, over a restart too', async () => {
+    const report = async (collector: TestCollector, described: object) => {
+      const consumers = [{ identifier: 'anna', ...described }];
+      const body = JSON.stringify(buildSync({ requests: [buildCount({ consumer: 'anna' })], consumers }));
+      expect((await collector.post(client.path('sync'), body)).status).toBe(202);
+      const [anna] = (await client.tenant.consumers()).data;
+      return [anna?.name, anna?.group?.name];
+    };
+    const one = service.collector;
+    expect(await report(one, { name: 'Anna', group: 'Partners' })).toEqual(['Anna', 'Partners']);
+    expect(await report(second, { name: 'Anna B.' })).toEqual(['Anna B.', 'Partners']);
+    // The first one knows an older name.
+    expect(await report(one, { group: 'Staff' })).toEqual(['Anna B.', 'Staff']);
+    // What each of them has reported before is new again.
+    for (let time = 0; time < 2; time += 1) {
+      expect(await report(one, { name: 'Anna', group: 'Partners' })).toEqual(['Anna', 'Partners']);
+      expect(await report(second, { name: 'Anna B.', group: 'Staff' })).toEqual(['Anna B.', 'Staff']);
+    }
+    expect(await report(one, {})).toEqual(['Anna B.', 'Staff']);
+    await second.stop();
+    second = await TestCollector.start(store, service.api.app.get(Config));
+    expect(await report(second, {})).toEqual(['Anna B.', 'Staff']);
+    expect(await report(one, { group: 'Partners' })).toEqual(['Anna B.', 'Partners']);
+    expect(await report(second, { name: 'Anna' })).toEqual(['Anna', 'Partners']);
+  });
+
   it('return 503 while Redis is away, guess no IDs, and go on when it is back', async () => {
     await redis.kill();
     const body = JSON.stringify(buildSync({ requests: [buildCount({ path: '/new' })] }));

@@ -1,5 +1,7 @@
 import { createAdmin } from '../../src/ops/admin/admin.js';
-import type { ClickHouse } from '../../src/store/client/clickhouse.client.js';
+import { SocketConnection } from '../../src/coordination/socket/socket.connection.js';
+import { StoreSocket } from '../../src/coordination/socket/store-socket.js';
+import { ClickHouse } from '../../src/store/client/clickhouse.client.js';
 import { LocalCoordinator } from '../../src/coordination/writer-coordinator.js';
 import { NameRegistry } from '../../src/records/names/name-registry.js';
 import type { ConsumerRecord } from '../../src/records/request-record.js';
@@ -121,7 +123,7 @@ describe('NameRegistry', () => {
       expect(await seen({ group: 'Staff' })).toEqual({ ...first, name: 'Anna B.', group: 'Staff' });
     });
 
-    it('keeps what it is described as where another process registers its name alone at the same time', async () => {
+    it('keeps what it is described as where another writer registers its name alone at the same time', async () => {
       const shared = new LocalCoordinator();
       const [anna, described] = [
         { identifier: 'anna' },
@@ -137,6 +139,49 @@ describe('NameRegistry', () => {
       const overtaken = RequestsWriter.create(store, new Overtaken());
       await overtaken.write(appId, [buildRequest({ consumer: anna })]);
       expect(await seen()).toMatchObject({ name: 'Anna', group: 'Partners' });
+    });
+
+    it('is what the last report says, also where a command and the server take turns', async () => {
+      const coordinator = new LocalCoordinator();
+      const server = RequestsWriter.create(store, coordinator);
+      const socket =
+        store.kind === 'embedded' ? await StoreSocket.listen(open.config.dataDir, store, coordinator) : null;
+      const connection = socket && (await SocketConnection.connect(open.config.dataDir));
+      const other = connection
+        ? ClickHouse.openSocket(open.config, connection)
+        : await ClickHouse.open(open.config);
+      const command = RequestsWriter.create(other, connection?.coordinator ?? coordinator);
+      const by = (one: RequestsWriter, said: Omit<ConsumerRecord, 'identifier'>) => {
+        writer = one;
+        return seen(said);
+      };
+      try {
+        await by(server, { name: 'Anna', group: 'Partners' });
+        expect(await by(command, { name: 'Anna B.' })).toMatchObject({ name: 'Anna B.', group: 'Partners' });
+        expect(await by(server, { group: 'Staff' })).toMatchObject({ name: 'Anna B.', group: 'Staff' });
+        for (let time = 0; time < 2; time += 1) {
+          const [older, newer] = [
+            { name: 'Anna', group: 'Partners' },
+            { name: 'Anna B.', group: 'Staff' },
+          ];
+          expect(await by(server, older)).toMatchObject(older);
+          expect(await by(command, newer)).toMatchObject(newer);
+          expect(await by(server, {})).toMatchObject(newer);
+        }
+      } finally {
+        await other.close();
+        await socket?.close();
+      }
+    });
+
+    it('is looked up once while no other process writes', async () => {
+      await seen({ name: 'Anna', group: 'Partners' });
+      const lookups = jest.spyOn(store, 'rows');
+      for (const name of ['Anna', 'Anna B.', 'Anna B.'])
+        await writer.write(appId, [buildRequest({ consumer: { identifier: 'anna', name } })]);
+      const found = lookups.mock.calls.filter(([name]) => name === 'names.find');
+      lookups.mockRestore();
+      expect(found).toHaveLength(store.kind === 'embedded' ? 0 : 3);
     });
 
     it('is what the last request of a batch says', async () => {

@@ -194,6 +194,12 @@ export class NameRegistry {
   ): Promise<Map<string, ConsumerRow>> {
     const groupId = (group: string | undefined, otherwise: number) =>
       group === undefined ? otherwise : (groups.get(group)?.id ?? 0);
+    // A description that another process wrote must neither hide this newer one nor be lost in part.
+    const described = [...batchNames].filter(([, { name, group }]) => name !== undefined || group !== undefined);
+    this.consumers.forgetChanged(
+      appId,
+      described.map(([identifier]) => identifier),
+    );
     const names = new Map(
       Array.from(batchNames, ([identifier, { seenAt, name, group }]): [string, NewName] => [
         identifier,

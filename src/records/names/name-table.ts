@@ -57,6 +57,9 @@ export class NameTable<Row extends NameRow = NameRow> {
   private readonly find: string;
   private readonly count: string;
   private readonly findErased: string | null;
+  /** Inserts of this process, and those of others that the cache takes account of. */
+  private ownInserts = 0;
+  private foreignInserts = 0;
 
   constructor(
     private readonly store: ClickHouse,
@@ -82,6 +85,16 @@ SELECT uniqExact(id) AS names FROM ${table} WHERE app_id = {app_id:UInt32} AND $
   /** Drops the cached names of an app, after names were erased in the store. */
   forget(appId: number): void {
     for (const key of this.cache.keys()) if (key.startsWith(`${appId}/`)) this.cache.delete(key);
+  }
+
+  /** Drops the cached rows of names that another process may have changed. */
+  forgetChanged(appId: number, keys: Iterable<string>): void {
+    const version = this.store.getVersion(this.spec.table);
+    if (version === undefined) for (const key of keys) this.cache.delete(`${appId}/${key}`);
+    else if (version - this.ownInserts !== this.foreignInserts) {
+      this.foreignInserts = version - this.ownInserts;
+      this.cache.clear();
+    }
   }
 
   /** The rows of an app's registered names, by key. */
@@ -135,7 +148,7 @@ SELECT uniqExact(id) AS names FROM ${table} WHERE app_id = {app_id:UInt32} AND $
   async update(appId: number, rows: readonly { key: string; row: Row; members: object }[]): Promise<void> {
     if (rows.length === 0) return;
     const texts = rows.map(({ row, members }) => JSON.stringify({ app_id: appId, id: row.id, ...members }));
-    await this.store.insert(this.spec.table, texts);
+    await this.insertRows(texts);
     for (const { key, row } of rows) this.cache.set(`${appId}/${key}`, row);
   }
 
@@ -153,7 +166,7 @@ SELECT uniqExact(id) AS names FROM ${table} WHERE app_id = {app_id:UInt32} AND $
     names: readonly (readonly [key: string, name: NewName])[],
     registered: Map<string, Row>,
   ): Promise<void> {
-    const { table, toRow } = this.spec;
+    const { toRow } = this.spec;
     if (names.length === 0) return;
     const keys = names.map(([key]) => key);
     const ids = await this.allocateIds(appId, keys);
@@ -167,8 +180,16 @@ SELECT uniqExact(id) AS names FROM ${table} WHERE app_id = {app_id:UInt32} AND $
         ...(!isDescribed && FIRST_VERSION),
       }),
     );
-    await this.store.insert(table, texts);
+    await this.insertRows(texts);
     for (const { key, name, id } of rows) this.remember(appId, registered, key, toRow(id, name));
+  }
+
+  private async insertRows(texts: readonly string[]): Promise<void> {
+    try {
+      await this.store.insert(this.spec.table, texts);
+    } finally {
+      this.ownInserts += 1;
+    }
   }
 
   /**
