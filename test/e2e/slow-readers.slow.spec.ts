@@ -1,15 +1,17 @@
 import { once } from 'node:events';
-import { type IncomingMessage, request } from 'node:http';
+import { type IncomingMessage, type Server, request } from 'node:http';
 import { type AddressInfo, type Socket, connect } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { pino } from 'pino';
+import { METRICS } from '../../src/api/app-metrics/app-metrics.input.js';
 import { Config } from '../../src/config/config.js';
 import type { RunningServer } from '../../src/entry/bootstrap/api-server.js';
 import { startCollectorOn } from '../../src/entry/bootstrap/collector-server.js';
 import type { HttpAdapter } from '../../src/platform/http/http.adapter.js';
+import type { ResponseReaders } from '../../src/platform/http/response-readers.js';
 import { StoreMonitor } from '../../src/store/health/store-monitor.js';
 import { Telemetry } from '../../src/telemetry/telemetry.js';
 import { TestApp } from '../setup/app.js';
@@ -30,9 +32,9 @@ const TOO_SLOW = 'it takes fewer than 20000 bytes a second';
 
 const readersOf = (app: NestExpressApplication) => (app.getHttpAdapter() as HttpAdapter).readers;
 
-function limitReaders(application: NestExpressApplication, maxUnreadBytes: number, { app }: TestApp): void {
+function limitReaders(readers: ResponseReaders, maxUnreadBytes: number, { app }: TestApp): void {
   const limits = { bytesPerSecond: 20_000, maxUnreadBytes, windowMs: WINDOW_MS };
-  readersOf(application).limit(limits, app.get(Telemetry).metrics);
+  readers.limit(limits, app.get(Telemetry).metrics);
 }
 
 describe('clients that read their responses slowly', () => {
@@ -46,7 +48,7 @@ describe('clients that read their responses slowly', () => {
       MAX_UNREAD_RESPONSES_MB: String(MAX_UNREAD / MIB),
       RATE_LIMIT_PER_MINUTE: '1000',
     });
-    limitReaders(app.app, MAX_UNREAD, app);
+    limitReaders(readersOf(app.app), MAX_UNREAD, app);
     tenants = [await Tenant.create(app), await Tenant.create(app)];
     const url = `https://x/${'y'.repeat(URL_BYTES)}`;
     for (const tenant of tenants)
@@ -105,6 +107,30 @@ describe('clients that read their responses slowly', () => {
     expect((await buffer(other)).length).toBe(Number(other.headers['content-length']));
     const ends = await Promise.allSettled(mine.map((response) => buffer(response)));
     expect(ends.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+  });
+
+  it('count a long period of metrics, which is in memory as a whole, and lose it to another team', async () => {
+    const [one, two] = tenants as [Tenant, Tenant];
+    const minute = Math.floor(start / 60_000) * 60;
+    await app.store.command(
+      `INSERT INTO counts_per_minute_v1
+      SELECT {app_id:UInt32}, toDateTime({minute:UInt32}, 'UTC'), 1, 0, number + 1, 200, 1, number, number
+      FROM numbers(120000)`,
+      { app_id: one.appId, minute },
+    );
+    const metrics = await open(one, 'metrics', {
+      since: new Date(minute * 1_000).toISOString(),
+      until: new Date((minute + 60) * 1_000).toISOString(),
+      interval: 'minute',
+      group_by: ['consumer_id', 'status_code'],
+      metrics: METRICS,
+    });
+    expect(metrics.statusCode).toBe(200);
+    await eventually(() => unreadBytes() > 16 * MIB);
+    const other = await page(two);
+    expect(other.statusCode).toBe(200);
+    expect((await buffer(other)).length).toBe(Number(other.headers['content-length']));
+    await expect(buffer(metrics)).rejects.toThrow();
   });
 
   it('count no more once the connection is lost, also with answers that wait behind another', async () => {
@@ -206,20 +232,23 @@ describe('each way out', () => {
     await app.stop();
   });
 
+  interface Port {
+    server: Server;
+    readers: ResponseReaders;
+  }
+  const ports = (): Port[] => [
+    ...[app.app, collector.app].map((one) => ({ server: one.getHttpServer(), readers: readersOf(one) })),
+    app.app.get<{ server: Port }>(Telemetry).server,
+  ];
+
   /** Resolves once the servers have neither a connection nor unread bytes. */
   async function allClosed() {
     closeConnections();
-    const applications = [app.app, collector.app];
-    const isClosed = async (application: NestExpressApplication) => {
-      const server = application.getHttpServer();
+    const isClosed = async ({ server, readers }: Port) => {
       const connections = await promisify(server.getConnections.bind(server))();
-      return connections === 0 && readersOf(application).unreadBytes === 0;
+      return connections === 0 && readers.unreadBytes === 0;
     };
-    await eventually(
-      async () => (await Promise.all(applications.map(isClosed))).every(Boolean),
-      100_000,
-      500,
-    );
+    await eventually(async () => (await Promise.all(ports().map(isClosed))).every(Boolean), 100_000, 500);
   }
 
   /** A process has one log: that of its last application. */
@@ -252,6 +281,7 @@ describe('each way out', () => {
     ['files of the dashboard', app.url, asset, 100_000, {}],
     ['compressed files', app.url, asset, 30_000, { 'Accept-Encoding': 'gzip' }],
     ['the collector', collectorUrl, '/v1/requests', 500, { 'X-Request-Id': 'x'.repeat(128) }, '{}'],
+    ['metrics of the process', metricsUrl, '/metrics', 5_000, {}],
   ];
 
   /**
@@ -282,7 +312,7 @@ describe('each way out', () => {
   it('counts what is unread', async () => {
     for (const way of ways()) {
       const socket = flood(way);
-      const readers = readersOf(way[1] === app.url ? app.app : collector.app);
+      const { readers } = ports()[[app.url, collectorUrl, metricsUrl].indexOf(way[1])]!;
       const counted = await eventually(() => readers.unreadBytes > 0, 60_000).then(
         () => true,
         () => false,
@@ -330,7 +360,7 @@ describe('each way out', () => {
   it('loses its connection below the least rate', async () => {
     const before = await cutReaders('slow');
     // The bodies of so many answers would be too much.
-    for (const application of [app.app, collector.app]) limitReaders(application, 1_024 * MIB, app);
+    for (const { readers } of ports()) limitReaders(readers, 1_024 * MIB, app);
     const all = ways();
     await Promise.all(all.map((way) => once(flood(way), 'connect')));
     // A client that does not read does not notice it.

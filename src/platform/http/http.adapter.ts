@@ -13,6 +13,8 @@ import { startZstd } from './zstd.js';
 /** Connections per port; far below the usual limit of open files. */
 export const MAX_CONNECTIONS = 5_000;
 const HEADERS_WITHIN_MS = 30_000;
+/** Memory of a place for files. A larger part, such as a long period of metrics, counts as unread. */
+const PLACE_BYTES = 16 * 1024 * 1024;
 /**
  * A compressed response has eleven listeners for its end, five of them added here. Node.js 24 would warn of a
  * leak.
@@ -43,7 +45,7 @@ export class HttpAdapter extends ExpressAdapter {
       if (Buffer.isBuffer(body.body)) return this.reply(response, body.body, statusCode);
       const { hasPlace } = body.body;
       const setPart = (bytes: number) => {
-        if (!hasPlace) this.readers.setPart(response, bytes);
+        this.readers.setPart(response, hasPlace && bytes <= PLACE_BYTES ? 0 : bytes);
       };
       return void sendStream(response, body.body, setPart);
     }

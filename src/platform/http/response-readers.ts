@@ -187,9 +187,8 @@ export class ResponseReaders {
       because === 'slow'
         ? `it takes fewer than ${this.bytesPerSecond} bytes a second`
         : 'others need the memory of what it has not read';
-    this.log.warn(
-      `the connection of a client was closed: ${why} (request ${String(response.getHeader('X-Request-Id'))})`,
-    );
+    const request = response.getHeader('X-Request-Id') ?? response.req.url;
+    this.log.warn(`the connection of a client was closed: ${why} (request ${String(request)})`);
     this.metrics?.countCutReader(because);
     // A reset also frees what the operating system has not sent.
     if (socket instanceof Socket) socket.resetAndDestroy();
