@@ -4,6 +4,7 @@ import { Config } from '../../config/config.js';
 import { ApiError, rateLimitExceeded, serviceUnavailable } from '../../platform/http/api-error.js';
 import { decodeQueryText, parseRawQuery } from '../../platform/http/raw-query.js';
 import { payloadTooLarge, streamBody, usesGzip } from '../../platform/http/request-body.js';
+import { FairShares, NoRoom } from '../../shared/fair-shares.js';
 import { gunzip, isGzip } from '../decoding/gunzip.js';
 import { type ImportOptions, type ImportSummary, Importer } from '../lines/files/importer.js';
 import { SOURCE_RULE, isSource } from '../lines/files/line-identity.js';
@@ -55,6 +56,8 @@ interface OpenBody {
   readonly abort: AbortController;
   /** Milliseconds for which the body has waited for its sender. */
   waitedMs: number;
+  /** Gives its place back. */
+  readonly close: () => void;
 }
 
 /** Stores the requests of bodies of lines, with the rules of the file import. */
@@ -64,6 +67,7 @@ export class RequestsService {
   private readonly unpackLimit: UnpackLimit;
   /** The open bodies; the oldest comes first. */
   private readonly open = new Set<OpenBody>();
+  private readonly places = new FairShares(MAX_BODIES, 1);
 
   constructor(
     private readonly authentication: TokenAuthentication,
@@ -99,32 +103,57 @@ export class RequestsService {
             work,
           );
         } finally {
-          this.open.delete(body);
+          body.close();
         }
       });
     });
   }
 
-  /** @throws ApiError 429 if another body of the app is open, 503 if bodies of other apps leave no room */
+  /** @throws ApiError 429 if another body of the app is open, 503 if there is no place for the body */
   private openBody(app: ClientApp): OpenBody {
-    const open = [...this.open];
-    if (open.some((body) => body.app.id === app.id)) throw rateLimitExceeded(RETRY_AFTER_SECONDS);
-    if (open.length >= MAX_BODIES) this.makeRoom(app, open);
-    const body = { app, abort: new AbortController(), waitedMs: 0 };
+    if ([...this.open].some((body) => body.app.id === app.id)) throw rateLimitExceeded(RETRY_AFTER_SECONDS);
+    const abort = new AbortController();
+    const body: OpenBody = {
+      app,
+      abort,
+      waitedMs: 0,
+      close: () => {
+        giveBack();
+        this.open.delete(body);
+      },
+    };
+    const giveBack = this.takePlace(body);
     this.open.add(body);
     return body;
   }
 
   /**
-   * Makes room for a body of another team: ends the later body of a team that has all places, or a body whose
-   * sender is slow. Neither may keep others out. The sender sends the body again.
+   * Takes a place. The later of two bodies of another team ends for it, or a body whose sender is slow if two
+   * other teams have a place each. So neither keeps others out. The sender sends the body again.
    */
-  private makeRoom({ team_id }: ClientApp, open: readonly OpenBody[]): void {
-    const [first] = open;
-    const ofOneTeam = open.every(({ app }) => app.team_id === first?.app.team_id && app.team_id !== team_id);
-    const body = ofOneTeam ? open.at(-1) : open.find(({ waitedMs }) => waitedMs > MAX_SENDER_WAIT_MS);
-    if (!body) throw serviceUnavailable();
-    this.open.delete(body);
+  private takePlace(body: OpenBody): () => void {
+    const holder = {
+      team: body.app.team_id,
+      amount: 1,
+      // The one that began first gets to its end.
+      waitedMs: () => 0,
+      end: () => {
+        this.end(body);
+      },
+    };
+    try {
+      return this.places.take(holder);
+    } catch (error) {
+      if (!(error instanceof NoRoom)) throw error;
+      const slow = [...this.open].find(({ waitedMs }) => waitedMs > MAX_SENDER_WAIT_MS);
+      if (error.because === 'team' || !slow) throw serviceUnavailable();
+      this.end(slow);
+      return this.places.take(holder);
+    }
+  }
+
+  private end(body: OpenBody): void {
+    body.close();
     body.abort.abort(
       new ApiError(503, 'Too many bodies are being sent at once: send this one again', {
         'Retry-After': '1',
