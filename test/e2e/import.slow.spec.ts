@@ -392,6 +392,22 @@ describeEmbedded('import, as a command', () => {
     );
     const second = await run('import', newer, '--app', '1');
     expect(count(second)).toMatchObject({ read: 2, imported: 0, duplicates: 1, rejected: 1 });
+    const mayBeRest =
+      'the first line may be the rest of a line that a rotation divided: import the file before it';
+    expect(second.err.join()).toMatch(new RegExp(`1 line rejected: .+ \\(line 1\\); ${mayBeRest}`));
+    // Of one of several files, and not where no line is a request or another line is rejected.
+    const twoFiles = await run('import', newer, next, '--app', '1');
+    expect(twoFiles.err.join()).toMatch(new RegExp(`\\(line 1 of ${newer}\\); ${mayBeRest}`));
+    const broken = createFile('broken.log', `${logLine(45)}\nno request\n${logLine(44)}\n`);
+    const noRequest = createFile('no-request.log', 'no request\n');
+    for (const file of [broken, noRequest]) {
+      const { err } = await run('import', file, '--app', '1');
+      expect([file, err.join().includes('1 line rejected'), err.join().includes(mayBeRest)]).toEqual([
+        file,
+        true,
+        false,
+      ]);
+    }
   });
 
   it('joins a line of JSON that a rotation divided, and takes a whole one without its end', async () => {

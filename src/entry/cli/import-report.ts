@@ -40,6 +40,9 @@ const LAST_LINE_LEFT_OUT =
   'the last line was left out, because it has no line end and may be half-written; the same command adds it once it has one, ' +
   'and a file that does not grow any more is read to its end from standard input (-)';
 
+const REST_OF_LINE =
+  'the first line may be the rest of a line that a rotation divided: import the file before it in the same command, which joins the two';
+
 const TRAILING_BYTES =
   'bytes follow the compressed data and are no part of it; all lines before them were read';
 
@@ -97,12 +100,13 @@ export function toFigures({ path, format, counts, note, error }: FileResult): ob
  * @param isWhole whether all files were read to their end
  */
 export function report(summary: ImportSummary, rejections: readonly RejectedLines[], isWhole: boolean) {
-  const { imported, duplicates, ignored_members, over_limits } = summary;
+  const { read, rejected, imported, duplicates, ignored_members, over_limits } = summary;
   for (const { reason, count: lines, first, file } of rejections.slice(0, REASONS_SHOWN)) {
     const place = file === undefined ? '' : ` of ${file}`;
     const numbers = `${first.join(', ')}${lines > first.length ? ', …' : ''}${place}`;
-    if (lines === 1) printMessage(`1 line rejected: ${reason} (line ${numbers})`);
-    else printMessage(`${count(lines)} lines rejected: ${reason} (lines ${numbers})`);
+    const rest = first[0] === 1 && read > rejected ? `; ${REST_OF_LINE}` : '';
+    if (lines === 1) printMessage(`1 line rejected: ${reason} (line ${numbers})${rest}`);
+    else printMessage(`${count(lines)} lines rejected: ${reason} (lines ${numbers})${rest}`);
   }
   const others = rejections.slice(REASONS_SHOWN);
   if (others.length > 0) {
