@@ -195,7 +195,9 @@ export class NameRegistry {
     const groupId = (group: string | undefined, otherwise: number) =>
       group === undefined ? otherwise : (groups.get(group)?.id ?? 0);
     // A description that another process wrote must neither hide this newer one nor be lost in part.
-    const described = [...batchNames].filter(([, { name, group }]) => name !== undefined || group !== undefined);
+    const described = [...batchNames].filter(
+      ([, { name, group }]) => name !== undefined || group !== undefined,
+    );
     this.consumers.forgetChanged(
       appId,
       described.map(([identifier]) => identifier),
