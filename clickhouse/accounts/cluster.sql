@@ -11,6 +11,7 @@ GRANT SELECT ON request_details_v1_local TO request_analytics_reader;
 GRANT SELECT ON spans_v1_local TO request_analytics_reader;
 GRANT SELECT (app_id, trace_id, timestamp_ns, span_id, server_span_id, level, message, logger, file, line, record_hash) ON application_logs_v1_local TO request_analytics_reader;
 GRANT SELECT ON percentile_accuracy_v1_local TO request_analytics_reader;
+GRANT SELECT ON consumer_coverage_v1_local TO request_analytics_reader;
 GRANT SELECT ON counts_per_minute_v1_local TO request_analytics_reader;
 GRANT SELECT ON counts_per_15m_v1_local TO request_analytics_reader;
 GRANT SELECT ON counts_per_15m_by_consumer_v1_local TO request_analytics_reader;
@@ -40,6 +41,8 @@ GRANT SELECT, INSERT ON logged_messages_local TO request_analytics_collector;
 GRANT SELECT, INSERT ON percentile_accuracy_v1_local TO request_analytics_collector;
 GRANT SELECT, INSERT ON counted_instances_v1_local TO request_analytics_collector;
 GRANT SELECT, INSERT ON pending_counts_v1_local TO request_analytics_collector;
+GRANT SELECT, INSERT ON unassigned_requests_v1_local TO request_analytics_collector;
+GRANT SELECT, INSERT ON consumer_coverage_v1_local TO request_analytics_collector;
 GRANT SELECT, INSERT ON metric_streams_v1_local TO request_analytics_collector;
 GRANT SELECT, INSERT ON counted_records_v1_local TO request_analytics_collector;
 

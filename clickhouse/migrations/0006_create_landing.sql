@@ -41,7 +41,8 @@ CREATE TABLE IF NOT EXISTS request_counts
     requests       UInt64,
     bytes_received UInt64,
     bytes_sent     UInt64,
-    bins           Array(Tuple(Enum8('time' = 0, 'received' = 1, 'sent' = 2), Int16, UInt64)) COMMENT 'measure, k, n'
+    bins           Array(Tuple(Enum8('time' = 0, 'received' = 1, 'sent' = 2), Int16, UInt64)) COMMENT 'measure, k, n',
+    assigned       Bool COMMENT 'whether they were counted before without consumer; a row without consumer takes them back, as 2^64 - n'
 )
 ENGINE = Null;
 -- cluster statement

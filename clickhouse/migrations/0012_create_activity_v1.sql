@@ -1,4 +1,4 @@
--- Time of each consumer's most recent request.
+-- Time of each consumer's most recent request. Requests that were assigned later have the time of a metric's interval.
 CREATE TABLE IF NOT EXISTS consumer_activity_v1
 -- cluster: CREATE TABLE IF NOT EXISTS {database}.consumer_activity_v1_local ON CLUSTER {cluster}
 (
@@ -20,7 +20,7 @@ CREATE MATERIALIZED VIEW IF NOT EXISTS consumer_activity_mv_v1 TO consumer_activ
 SELECT app_id, consumer_id, max(timestamp) AS last_request_at
 FROM request_counts
 -- cluster: FROM {database}.request_counts_local
-WHERE consumer_id != 0
+WHERE consumer_id != 0 AND NOT assigned
 GROUP BY app_id, consumer_id;
 -- statement
 -- Which endpoints were seen in which environment.

@@ -112,3 +112,56 @@ SETTINGS ttl_only_drop_parts = 1, non_replicated_deduplication_window = 10000;
 -- cluster statement
 CREATE TABLE IF NOT EXISTS {database}.percentile_accuracy_v1 ON CLUSTER {cluster} AS {database}.percentile_accuracy_v1_local
 ENGINE = Distributed('{cluster}', '{database}', 'percentile_accuracy_v1_local', sipHash64(app_id));
+-- statement
+-- What the metric of an instance counted and no span has assigned to a consumer, and spans with a consumer that the metric has not
+-- counted yet. Both wait for each other for three days. A row with negative numbers takes from earlier ones, so rows are added up. Rows
+-- that belong together have one `ends_at`; none of them is dropped while any is read.
+CREATE TABLE IF NOT EXISTS unassigned_requests_v1
+-- cluster: CREATE TABLE IF NOT EXISTS {database}.unassigned_requests_v1_local ON CLUSTER {cluster}
+(
+    app_id        UInt32,
+    instance_uuid UUID CODEC(NONE),
+    app_env_id    UInt32 CODEC(ZSTD(1)),
+    endpoint_id   UInt32 CODEC(ZSTD(1)),
+    status_code   UInt16 CODEC(ZSTD(1)),
+    measure       Enum8('time' = 0, 'received' = 1, 'sent' = 2),
+    consumer_id   UInt32 COMMENT '0: of a metric; else of spans' CODEC(ZSTD(1)),
+    sampled       Bool COMMENT 'whether a span stands for other requests too',
+    starts_at     DateTime64(3, 'UTC') COMMENT 'the interval of a point, without its first millisecond; of a span twice its end' CODEC(Delta(8), ZSTD(1)),
+    ends_at       DateTime64(3, 'UTC') CODEC(Delta(8), ZSTD(1)),
+    timestamp     DateTime64(3, 'UTC') COMMENT 'of the counts of a point' CODEC(Delta(8), ZSTD(1)),
+    requests      Int64 CODEC(ZSTD(1)),
+    bytes         Int64 CODEC(ZSTD(1)),
+    bins          Array(Tuple(Int16, Int64)) COMMENT 'k, n' CODEC(ZSTD(1))
+)
+ENGINE = MergeTree
+-- cluster: ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/unassigned_requests_v1', '{replica}')
+PARTITION BY toYYYYMMDD(ends_at)
+ORDER BY (app_id, instance_uuid, ends_at)
+TTL toDateTime(ends_at) + INTERVAL 4 DAY
+SETTINGS index_granularity = 1024, ttl_only_drop_parts = 1, non_replicated_deduplication_window = 10000;
+-- cluster: SETTINGS index_granularity = 1024, ttl_only_drop_parts = 1, replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800;
+-- cluster statement
+CREATE TABLE IF NOT EXISTS {database}.unassigned_requests_v1 ON CLUSTER {cluster} AS {database}.unassigned_requests_v1_local
+ENGINE = Distributed('{cluster}', '{database}', 'unassigned_requests_v1_local', sipHash64(app_id));
+-- statement
+-- Of each instance and day, how many requests its metric counted, and how many of their spans arrived.
+CREATE TABLE IF NOT EXISTS consumer_coverage_v1
+-- cluster: CREATE TABLE IF NOT EXISTS {database}.consumer_coverage_v1_local ON CLUSTER {cluster}
+(
+    app_id        UInt32,
+    day           Date,
+    instance_uuid UUID CODEC(NONE),
+    measured      UInt64 COMMENT 'requests counted by a metric without consumers' CODEC(ZSTD(1)),
+    seen          UInt64 COMMENT 'spans of requests' CODEC(ZSTD(1))
+)
+ENGINE = SummingMergeTree((measured, seen))
+-- cluster: ENGINE = ReplicatedSummingMergeTree('/clickhouse/tables/{shard}/{database}/consumer_coverage_v1', '{replica}', (measured, seen))
+PARTITION BY toYYYYMM(day)
+ORDER BY (app_id, day, instance_uuid)
+TTL day + INTERVAL 13 MONTH + INTERVAL 4 DAY
+SETTINGS ttl_only_drop_parts = 1, non_replicated_deduplication_window = 10000;
+-- cluster: SETTINGS ttl_only_drop_parts = 1, replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800;
+-- cluster statement
+CREATE TABLE IF NOT EXISTS {database}.consumer_coverage_v1 ON CLUSTER {cluster} AS {database}.consumer_coverage_v1_local
+ENGINE = Distributed('{cluster}', '{database}', 'consumer_coverage_v1_local', sipHash64(app_id));

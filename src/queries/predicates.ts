@@ -129,8 +129,8 @@ export function notExcluded(excluded: readonly number[]): Predicate | undefined 
 
 /**
  * Public clients read signed 64-bit integers. A larger sum is clamped to the maximum; the engine's own sum
- * would overflow.
+ * would overflow. A row may take back what others count (migration 0006), so rows are read with a sign.
  */
 export function sumBytes(column: string): string {
-  return `toInt64(if(sum(toFloat64(${column})) >= 9223372036854775807, 9223372036854775807, sum(${column})))`;
+  return `toInt64(if(sum(toFloat64(toInt64(${column}))) >= 9223372036854775807, 9223372036854775807, sum(${column})))`;
 }

@@ -22,6 +22,8 @@ const INGEST_TABLES = [
   'pending_counts_v1',
   'metric_streams_v1',
   'counted_records_v1',
+  'unassigned_requests_v1',
+  'consumer_coverage_v1',
 ] as const;
 export type IngestTable = (typeof INGEST_TABLES)[number];
 

@@ -122,18 +122,20 @@ describe('Deletion of counts', () => {
     });
   });
 
-  it('deletes counts of spans that are still to be added', async () => {
+  it.each([
+    [
+      'counts of spans that are still to be added',
+      'pending_counts_v1',
+      { received_at: dateTime64(hour(48)) },
+    ],
+    ['what spans may still take of the counts', 'unassigned_requests_v1', { ends_at: dateTime64(hour(48)) }],
+  ])('deletes %s', async (_, table, more) => {
     const appId = await createApp(open.store);
     const row = (n: number) =>
-      JSON.stringify({
-        app_id: appId,
-        received_at: dateTime64(hour(48)),
-        timestamp: dateTime64(hour(n)),
-        requests: 1,
-      });
-    await open.store.insert('pending_counts_v1', [row(3), row(9)]);
+      JSON.stringify({ app_id: appId, ...more, timestamp: dateTime64(hour(n)), requests: 1 });
+    await open.store.insert(table, [row(3), row(9)]);
     await createDeletion(appId, 3, 7).run(new LocalCoordinator());
-    expect(await countRows('pending_counts_v1', appId)).toBe(1);
+    expect(await countRows(table, appId)).toBe(1);
   });
 
   it('counts each request that is written meanwhile in all tables, or in none', async () => {

@@ -23,7 +23,7 @@ export class AppMetricsController {
       'all rows, at most 1,000,000.',
     input: QueryMetricsInput,
     row: MetricsRow,
-    headers: ['X-Percentile-Accuracy'],
+    headers: ['X-Percentile-Accuracy', 'X-Consumer-Coverage'],
   })
   query(
     @CurrentAccount() account: Account,

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { AppsService } from '../apps/apps.service.js';
+import { ConsumerCoverage } from '../apps/consumer-coverage.js';
 import { ResultTooLarge, ResultTooLong } from '../../store/client/clickhouse.errors.js';
 import type { Account } from '../../platform/http/account.js';
 import { FileResponse } from '../../platform/http/file-response.js';
@@ -22,6 +23,7 @@ export class AppMetricsService {
   constructor(
     private readonly apps: AppsService,
     private readonly repository: AppMetricsRepository,
+    private readonly coverage: ConsumerCoverage,
     private readonly streams: FileStreams,
   ) {}
 
@@ -62,17 +64,17 @@ export class AppMetricsService {
       );
       return body;
     };
-    const [body, errors] = await Promise.all([
+    const [body, errors, coverage] = await Promise.all([
       readFile(),
       hasPercentiles ? this.repository.findErrors(scope, query) : undefined,
+      byConsumer ? this.coverage.describe(scope, query.bounds) : {},
     ]).catch((error: unknown) => {
       throw tooMuch(error, input, maxRows) ?? error;
     });
-    return new FileResponse(
-      MEDIA_TYPES[query.format],
-      body,
-      errors ? { 'X-Percentile-Accuracy': describeAccuracy(errors) } : {},
-    );
+    return new FileResponse(MEDIA_TYPES[query.format], body, {
+      ...(errors && { 'X-Percentile-Accuracy': describeAccuracy(errors) }),
+      ...coverage,
+    });
   }
 }
 

@@ -4,6 +4,7 @@ import { AppScopedStore } from './app-scoped-store.js';
 import { AppsController } from './apps.controller.js';
 import { AppsRepository } from './apps.repository.js';
 import { AppsService } from './apps.service.js';
+import { ConsumerCoverage } from './consumer-coverage.js';
 
 @Module({
   controllers: [AppsController],
@@ -15,7 +16,8 @@ import { AppsService } from './apps.service.js';
       useFactory: (store: ClickHouse) => new AppsRepository(store),
     },
     AppScopedStore,
+    ConsumerCoverage,
   ],
-  exports: [AppsService, AppScopedStore],
+  exports: [AppsService, AppScopedStore, ConsumerCoverage],
 })
 export class AppsModule {}

@@ -21,7 +21,7 @@ export class TrafficController {
       'Excluded endpoints and periods without requests are left out.',
     input: GetTrafficInput,
     response: TrafficPage,
-    headers: ['Link', 'ETag'],
+    headers: ['Link', 'ETag', 'X-Consumer-Coverage'],
   })
   list(@CurrentAccount() account: Account, @Input() input: GetTrafficInput): Promise<JsonResponse> {
     return this.service.list(account, input);

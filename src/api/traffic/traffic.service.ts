@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { AppsService } from '../apps/apps.service.js';
+import { ConsumerCoverage } from '../apps/consumer-coverage.js';
 import type { Account } from '../../platform/http/account.js';
 import { trafficRetainedFrom } from '../../config/retention.js';
 import { formatSeconds } from '../../shared/time/timestamp.js';
@@ -24,6 +25,7 @@ export class TrafficService {
   constructor(
     private readonly apps: AppsService,
     private readonly repository: TrafficRepository,
+    private readonly coverage: ConsumerCoverage,
     private readonly tokens: PageTokens,
   ) {}
 
@@ -36,19 +38,24 @@ export class TrafficService {
     const { cursor, interval, timezone, limit } = input;
     const window = resolveCursorWindow(input, trafficRetainedFrom(cursor.now));
     const bounds = computeBounds(window, cursor, interval, timezone);
-    const rows = await this.repository.sums(scope, input, bounds, limit + 1);
+    const byConsumer = consumer_id !== undefined || scope.consumerId !== undefined;
+    const [rows, headers] = await Promise.all([
+      this.repository.sums(scope, input, bounds, limit + 1),
+      byConsumer ? this.coverage.describe(scope, bounds) : {},
+    ]);
     const shown = rows.slice(0, limit);
     const last = shown.at(-1);
     const records = toTrafficRecords(shown, bounds);
     const end = bounds.at(-1);
     const isPast = end === undefined ? endsInPast(cursor) : end * 1000 <= cursor.now;
-    if (rows.length <= limit || !last) return new JsonResponse(framePage(records, undefined), isPast);
+    if (rows.length <= limit || !last)
+      return new JsonResponse(framePage(records, undefined), isPast, undefined, headers);
     const token = await this.tokens.signNext(input.fingerprint, scope, {
       window: getTokenWindow(cursor, window),
       requestedWindow: cursor.token?.requestedWindow ?? cursor.requestedWindow,
       after: [last.start],
     });
-    return new JsonResponse(framePage(records, token), isPast, token);
+    return new JsonResponse(framePage(records, token), isPast, token, headers);
   }
 }
 

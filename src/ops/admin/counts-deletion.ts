@@ -51,8 +51,12 @@ const LOGS: Readonly<Record<string, string>> = {
   spans_v1: NANOSECONDS('start_time_ns'),
   application_logs_v1: NANOSECONDS('timestamp_ns'),
 };
-/** Counts of spans that a collector would add later. */
-const PENDING = 'pending_counts_v1';
+/** What a collector would add later, or take back of what was counted. */
+const PENDING = ['pending_counts_v1', 'unassigned_requests_v1'];
+const COVERAGE = 'consumer_coverage_v1';
+/** Its days that lie in the window. */
+const WHOLE_DAYS = `app_id = {app_id:UInt32} AND toUInt32(day) * ${DAY_SECONDS} >= {since:UInt32}
+  AND (toUInt32(day) + 1) * ${DAY_SECONDS} <= {until:UInt32}`;
 
 const REQUESTS = `
 SELECT sum(requests) AS requests, ${sumBytes('bytes_received')} AS bytes_received, ${sumBytes('bytes_sent')} AS bytes_sent
@@ -87,8 +91,8 @@ const REBUILT_DAYS = [
  *
  * Tables of days have no hours: their days are deleted whole and summed up again from the other hours.
  * Deletions only concern rows that were there when they began, so writes wait for a moment, not until parts
- * are rewritten. After an interruption the same command completes it, because hours outside of the window
- * never change.
+ * are rewritten. Only what collectors would read is gone before they write again. After an interruption the
+ * same command completes it, because hours outside of the window never change.
  */
 export class CountsDeletion {
   private readonly params: Parameters;
@@ -142,7 +146,9 @@ export class CountsDeletion {
       await new BatchLog(this.store).recover(0);
       const found = await this.describe();
       for (const [table, condition] of deletions)
-        await this.change(`${buildDelete(table, condition)} SETTINGS mutations_sync = 0`);
+        await this.change(
+          `${buildDelete(table, condition)} SETTINGS mutations_sync = ${PENDING.includes(table.name) ? 2 : 0}`,
+        );
       for (const sql of REBUILT_DAYS) await this.change(sql);
       return found;
     });
@@ -160,7 +166,8 @@ export class CountsDeletion {
       const { name } = table;
       if (counts.some((count) => count.name === name))
         return [[table, name.includes('_per_day_') ? OF_DAYS : IN_WINDOW('bucket')]];
-      if (name === PENDING) return [[table, IN_WINDOW('timestamp')]];
+      if (PENDING.includes(name)) return [[table, IN_WINDOW('timestamp')]];
+      if (name === COVERAGE) return [[table, WHOLE_DAYS]];
       const condition = this.window.withLogs ? LOGS[name] : undefined;
       return condition === undefined ? [] : [[table, condition]];
     });

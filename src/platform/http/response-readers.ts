@@ -25,7 +25,14 @@ const PIECE_BYTES = 128 * 1024;
  */
 const REFUSED_FROM_BYTES = 16 * 1024;
 /** What an error says nothing of, because it is not that body. */
-const HEADERS_OF_BODY = ['ETag', 'Link', 'Cache-Control', 'Content-Length', 'X-Percentile-Accuracy'];
+const HEADERS_OF_BODY = [
+  'ETag',
+  'Link',
+  'Cache-Control',
+  'Content-Length',
+  'X-Percentile-Accuracy',
+  'X-Consumer-Coverage',
+];
 
 /** How a client reads a response. */
 interface Reading {

@@ -55,6 +55,14 @@ export const RESPONSE_HEADERS = {
     schema: { type: 'string', pattern: '^\\d+(\\.\\d+)? \\+\\d+ms$' },
     example: '0.011 +6ms',
   },
+  'X-Consumer-Coverage': {
+    description:
+      'Of the requests that applications counted by a metric without consumers, the part whose spans arrived. Numbers ' +
+      'by consumer are estimates then; present only if it is less than 1',
+    required: false,
+    schema: { type: 'string', pattern: '^0(\\.\\d{1,3})?$' },
+    example: '0.098',
+  },
   'X-Logs-Left-Out': {
     description: 'How many log records of the request are not in `logs`; present only if there are any',
     required: false,

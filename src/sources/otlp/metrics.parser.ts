@@ -126,10 +126,11 @@ function addPoint(message: Message, source: Source, measured: Measured): void {
   const start = point.startTimeUnixNano;
   const key = attributes.toKey();
   const origin = [message.env, message.instanceUuid, scopeKey, name];
+  const consumer = findConsumer(attributes, 'data_points[].consumer', reader);
   const record: MetricPoint = {
     timestamp,
     env: message.env,
-    consumer: findConsumer(attributes, 'data_points[].consumer', reader),
+    consumer,
     method,
     path: toPath(attributes.findText('http.route') ?? '', scope),
     status_code: reader.read(status, 'data_points[].http.response.status_code', statusCodeDecoder) ?? 0,
@@ -138,6 +139,8 @@ function addPoint(message: Message, source: Source, measured: Measured): void {
     sum: readSum(point, unit),
     ...readBuckets(point, unit, isCumulative),
     stream: isCumulative ? hashUuid([...origin, start, key].join('\n')) : null,
+    names_consumers: scope === LIBRARY_SCOPE || consumer !== null,
+    starts_ns: start,
     starts_unknown: isCumulative && start === point.timeUnixNano,
     time_ns: point.timeUnixNano,
     record_hash: isCumulative ? null : hashes.next([...origin, key, ...listParts(point)]),

@@ -246,6 +246,7 @@ function countRequest(request: RequestRecord, record: SpanRecord, weight: number
     request_uuid: request.request_uuid,
     unlogged_span: request.excluded_from_logs ? record : null,
     timestamp: request.timestamp,
+    ended_at: toMilliseconds(BigInt(record.start_time_ns) + BigInt(record.duration_ns)),
     env: request.env,
     consumer: request.consumer,
     method: request.method,

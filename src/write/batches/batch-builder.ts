@@ -205,6 +205,9 @@ function noRows(): RowsByTable {
     pending_counts_v1: [],
     metric_streams_v1: [],
     counted_records_v1: [],
+    assigned_counts: [],
+    unassigned_requests_v1: [],
+    consumer_coverage_v1: [],
   };
 }
 
@@ -223,6 +226,10 @@ function* encode(rows: RowsByTable): Steps<Piece[]> {
     ...(yield* encodePieces('pending_counts_v1', rows.pending_counts_v1, (row) => row, weighCount)),
     ...(yield* encodePieces('metric_streams_v1', rows.metric_streams_v1, (row) => row, weighCount)),
     ...(yield* encodePieces('counted_records_v1', rows.counted_records_v1, (row) => row)),
+    // Behind the counts that they take from.
+    ...(yield* encodePieces('request_counts', rows.assigned_counts, (row) => row, weighCount)),
+    ...(yield* encodePieces('unassigned_requests_v1', rows.unassigned_requests_v1, (row) => row, weighCount)),
+    ...(yield* encodePieces('consumer_coverage_v1', rows.consumer_coverage_v1, (row) => row)),
   ];
 }
 

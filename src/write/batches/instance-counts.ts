@@ -7,11 +7,18 @@ import type { RequestIds } from '../../records/names/name-registry.js';
 import { toCountRow } from '../row-encoder.js';
 import type { MetricPoint, SpanCount } from './message.js';
 import { subtractBins } from './bucket-places.js';
+import {
+  type AssignmentRows,
+  ConsumerAssignment,
+  type Interval,
+  type Requests,
+} from './consumer-assignment.js';
 import { type AccuracyRow, utcDay } from './interval-days.js';
 import { Slices } from '../../shared/async/slices.js';
 
 type CountRow = ReturnType<typeof toCountRow>;
 type CountedBy = 'spans' | 'metric';
+type PendingSize = CountRow & { instance: string };
 
 /** A count or a point of an instance, with its names resolved. */
 export interface OfInstance<R> {
@@ -21,12 +28,22 @@ export interface OfInstance<R> {
 }
 
 /** The rows of counts, and the rows needed to count later ones. */
-export interface InstanceRows {
+export interface InstanceRows extends AssignmentRows {
   request_counts: CountRow[];
   percentile_accuracy_v1: AccuracyRow[];
   counted_instances_v1: ReturnType<typeof decisionRow>[];
   pending_counts_v1: (CountRow & { instance_uuid: string; received_at: string })[];
   metric_streams_v1: StreamRow[];
+  consumer_coverage_v1: CoverageRow[];
+}
+
+/** How many requests the metric of an instance counted on a day, and how many of their spans arrived. */
+interface CoverageRow {
+  app_id: number;
+  day: string;
+  instance_uuid: string;
+  measured: number;
+  seen: number;
 }
 
 interface StreamRow {
@@ -62,6 +79,7 @@ const MAX_PENDING_ROWS = 20_000;
  * counted.
  */
 const MAX_PENDING_SIZES = 100_000;
+const SIZES = ['received', 'sent'] as const;
 /** Larger errors say no more. */
 const MAX_ERROR = 1_000_000;
 
@@ -71,12 +89,12 @@ SELECT toString(c.instance_uuid) AS instance_uuid, any(c.counted_by) AS counted_
 WHERE c.app_id = {app_id:UInt32} AND c.instance_uuid IN {instances:Array(UUID)}
 GROUP BY c.instance_uuid`;
 /** Rows without requests hold sizes; the other rows hold spans. */
-const PENDING = `
-SELECT app_id, timestamp, app_env_id, endpoint_id, consumer_id, status_code, requests, bytes_received, bytes_sent, bins
+const PENDING = (first: string) => `
+SELECT ${first}app_id, timestamp, app_env_id, endpoint_id, consumer_id, status_code, requests, bytes_received, bytes_sent, bins
 FROM pending_counts_v1
 WHERE app_id = {app_id:UInt32} AND instance_uuid IN {instances:Array(UUID)}`;
-const PENDING_SPANS = `${PENDING} AND requests > 0`;
-const PENDING_SIZES = `${PENDING} AND requests = 0 ORDER BY received_at DESC LIMIT {limit:UInt32}`;
+const PENDING_SPANS = `${PENDING('')} AND requests > 0`;
+const PENDING_SIZES = `${PENDING('toString(instance_uuid) AS instance, ')} AND requests = 0 ORDER BY received_at DESC LIMIT {limit:UInt32}`;
 const DUE = `
 SELECT p.app_id AS app_id, toString(p.instance_uuid) AS instance_uuid, count() AS pending FROM pending_counts_v1 AS p
 WHERE p.requests > 0 AND p.app_id NOT IN {without:Array(UInt32)} AND (p.app_id, p.instance_uuid) GLOBAL NOT IN (
@@ -98,18 +116,22 @@ GROUP BY s.stream`;
  * Counts the requests of instances that send spans, a metric, or both. Each instance is counted by one of
  * them. Decision per instance, once, and stored: the metric if one arrives within `delayMs`, because it is
  * complete, otherwise spans. Until then the counts of its spans are pending in the store, and so are its
- * sizes, which only count with the metric.
+ * sizes, which only count with the metric. Spans of an instance with a metric only say which consumers its
+ * requests have.
  *
  * The caller holds the claims of the instances, so that only one writer decides at a time.
  */
 export class InstanceCounts {
   private readonly decided = new LRUCache<string, CountedBy>({ max: MAX_CACHED_DECISIONS });
+  private readonly assignment: ConsumerAssignment;
 
   /** @param delayMs how long an instance's spans wait for its metric */
   constructor(
     private readonly store: ClickHouse,
     private readonly delayMs: number,
-  ) {}
+  ) {
+    this.assignment = new ConsumerAssignment(store);
+  }
 
   /** Adds the rows for new counts of spans and new points of metrics of an app. */
   async count(
@@ -136,19 +158,48 @@ export class InstanceCounts {
     };
     const notBy = (by: CountedBy) => (record: { instance: string }) => counted.get(record.instance) !== by;
     for (const { instance, row } of sumUp(appId, spans.filter(notBy('metric')))) add(instance, row);
-    for (const row of await this.findPendingSizes(appId, started)) rows.request_counts.push(row);
-    await this.countPoints(appId, points.filter(notBy('spans')), rows, add);
+    const measured: Requests[] = [];
+    for (const row of await this.findPendingSizes(appId, started)) {
+      const { instance, ...size } = row;
+      rows.request_counts.push(size);
+      measured.push(...listPendingSizes(instance, size));
+    }
+    const intervals: Interval[] = [];
+    await this.countPoints(appId, points.filter(notBy('spans')), rows, (interval, added) => {
+      intervals.push(interval);
+      if (!added) return;
+      const { instance_uuid } = interval;
+      add(instance_uuid, added.row);
+      if (counted.has(instance_uuid)) measured.push(added.requests);
+    });
+    // Only what names no consumers itself is assigned by spans.
+    const naming = new Set(
+      points.filter(({ record }) => record.names_consumers).map(({ instance }) => instance),
+    );
+    const isUnnamed = ({ instance_uuid }: { instance_uuid: string }) => !naming.has(instance_uuid);
+    const seen = spans.filter(notBy('spans'));
+    const withConsumer = seen.filter(({ ids }) => ids.consumer_id !== 0);
+    const unnamed = measured.filter(isUnnamed);
+    await this.assignment.assign(
+      appId,
+      [...unnamed, ...withConsumer.flatMap(listMeasures)],
+      intervals.filter(isUnnamed),
+      (instance) => counted.get(instance) === 'metric',
+      rows,
+    );
+    for (const row of listActivity(appId, withConsumer)) rows.request_counts.push(row);
+    for (const row of sumCoverage(appId, unnamed, seen)) rows.consumer_coverage_v1.push(row);
   }
 
   /**
    * Finds sizes of instances whose first durations arrive: an OpenTelemetry Collector may split one export of
    * an SDK.
    */
-  private async findPendingSizes(app_id: number, instances: readonly string[]): Promise<CountRow[]> {
-    const found: CountRow[] = [];
+  private async findPendingSizes(app_id: number, instances: readonly string[]): Promise<PendingSize[]> {
+    const found: PendingSize[] = [];
     for (const some of chunkForLookup(instances)) {
       const params = { app_id, instances: some, limit: MAX_PENDING_SIZES };
-      found.push(...(await this.store.rows<CountRow>('instances.pending_sizes', PENDING_SIZES, params)));
+      found.push(...(await this.store.rows<PendingSize>('instances.pending_sizes', PENDING_SIZES, params)));
     }
     return found;
   }
@@ -213,12 +264,16 @@ export class InstanceCounts {
     return counted;
   }
 
-  /** Counts points; a cumulative point counts by its difference from the last one of its stream. */
+  /**
+   * Counts points; a cumulative point counts by its difference from the last one of its stream.
+   *
+   * @param add called with the interval of each new point, and with what it adds
+   */
   private async countPoints(
     appId: number,
     points: readonly OfInstance<MetricPoint>[],
     rows: InstanceRows,
-    add: (instance: string, row: CountRow) => void,
+    add: (interval: Interval, added?: { row: CountRow; requests: Requests }) => void,
   ): Promise<void> {
     const streams = [
       ...new Set(points.map(({ record }) => record.stream).filter((stream) => stream !== null)),
@@ -245,14 +300,28 @@ export class InstanceCounts {
         last.set(stream, row);
         changed.set(stream, row);
       }
+      const interval = {
+        instance_uuid: instance,
+        endpoint_id: ids.endpoint_id,
+        starts_at: toMilliseconds(before ? BigInt(before.time_ns) : record.starts_ns),
+        ends_at: toMilliseconds(record.time_ns),
+      };
       // Later points are counted from its count (OpenTelemetry, metrics data model, unknown start time).
-      if (added.count === 0 || record.starts_unknown) return;
-      add(instance, pointRow(appId, record, added, ids));
+      if (added.count === 0 || record.starts_unknown) {
+        add(interval);
+        return;
+      }
+      const row = pointRow(appId, record, added, ids);
+      add(interval, { row, requests: pointRequests(interval, record, added, ids) });
       if (record.measure === 'time') accuracy.push(accuracyRow(appId, record));
     });
     for (const row of changed.values()) rows.metric_streams_v1.push(row);
     for (const row of findWorst(accuracy)) rows.percentile_accuracy_v1.push(row);
   }
+}
+
+function toMilliseconds(epochNs: bigint): number {
+  return Number(epochNs / 1_000_000n);
 }
 
 function decisionRow(app_id: number, instance_uuid: string, counted_by: CountedBy) {
@@ -310,7 +379,78 @@ function pointRow(appId: number, point: MetricPoint, { count, sum, bins }: Added
   );
 }
 
+/** What a point adds, until spans say of which consumers it is. */
+function pointRequests(
+  interval: Interval,
+  { measure, status_code, timestamp }: MetricPoint,
+  { count, sum, bins }: Added,
+  { app_env_id, consumer_id }: RequestIds,
+): Requests {
+  const bytes = measure === 'time' ? 0 : Math.round(sum);
+  const names = { ...interval, app_env_id, consumer_id, status_code };
+  return { ...names, measure, sampled: false, timestamp, requests: count, bytes, bins };
+}
+
 const MINUTE_MS = 60_000;
+
+/** The same of pending sizes, whose interval is the minute of their counts. */
+function listPendingSizes(instance_uuid: string, row: CountRow): Requests[] {
+  const { app_env_id, endpoint_id, consumer_id, status_code, bytes_received, bytes_sent, bins } = row;
+  const timestamp = Date.parse(`${row.timestamp.replace(' ', 'T')}Z`);
+  const times = { timestamp, starts_at: timestamp, ends_at: timestamp + MINUTE_MS };
+  const names = { instance_uuid, app_env_id, endpoint_id, consumer_id, status_code };
+  return SIZES.flatMap((measure) => {
+    const own = bins.filter((bin) => bin[0] === measure);
+    const bytes = measure === 'received' ? bytes_received : bytes_sent;
+    const requests = own.reduce((sum, [, , n]) => sum + n, 0);
+    if (requests === 0) return [];
+    const ofSize = { measure, requests, bytes, bins: own.map(([, k, n]): [number, number] => [k, n]) };
+    return [{ ...names, ...times, ...ofSize, sampled: false }];
+  });
+}
+
+/** The measures of a span's requests. */
+function listMeasures({ instance: instance_uuid, record, ids }: OfInstance<SpanCount>): Requests[] {
+  const { app_env_id, endpoint_id, consumer_id } = ids;
+  const { status_code, requests, timestamp, ended_at, bytes_received, bytes_sent } = record;
+  const names = { instance_uuid, app_env_id, endpoint_id, consumer_id, status_code };
+  const times = { starts_at: ended_at, ends_at: ended_at, timestamp };
+  return record.bins.map(([measure, k, n]) => {
+    const bytes = { time: 0, received: bytes_received, sent: bytes_sent }[measure];
+    const counts = { requests, bytes, bins: [[k, n]] satisfies Requests['bins'] };
+    return { ...names, ...times, measure, ...counts, sampled: requests > 1 };
+  });
+}
+
+/** Rows that count nothing, and say when each consumer made its last request. */
+function listActivity(appId: number, spans: readonly OfInstance<SpanCount>[]): CountRow[] {
+  const last = new Map<number, OfInstance<SpanCount>>();
+  for (const span of spans) {
+    const { consumer_id } = span.ids;
+    if (span.record.timestamp > (last.get(consumer_id)?.record.timestamp ?? -1)) last.set(consumer_id, span);
+  }
+  const none = { requests: 0, bytes_received: 0, bytes_sent: 0, bins: [] };
+  return Array.from(last.values(), ({ record, ids }) => toCountRow(appId, { ...record, ...none }, ids));
+}
+
+function sumCoverage(
+  app_id: number,
+  measured: readonly Requests[],
+  spans: readonly OfInstance<SpanCount>[],
+): CoverageRow[] {
+  const rows = new Map<string, CoverageRow>();
+  const getRow = (instance_uuid: string, timestamp: number) => {
+    const day = utcDay(timestamp);
+    const key = `${instance_uuid}/${day}`;
+    const row = rows.get(key) ?? { app_id, day, instance_uuid, measured: 0, seen: 0 };
+    rows.set(key, row);
+    return row;
+  };
+  for (const { measure, instance_uuid, timestamp, requests } of measured)
+    if (measure === 'time') getRow(instance_uuid, timestamp).measured += requests;
+  for (const { instance, record } of spans) getRow(instance, record.timestamp).seen++;
+  return [...rows.values()];
+}
 
 /** Sums stay within the integers of a row, even if spans claim to stand for very many others. */
 function add(a: number, b: number): number {

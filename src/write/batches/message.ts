@@ -67,6 +67,8 @@ export interface LogMessage {
 export interface SpanCount extends CountRecord {
   /** So that the same span in another message is not counted again. */
   request_uuid: string;
+  /** When the span ended, in milliseconds since the Unix epoch. */
+  ended_at: number;
   /** The span of a request that is excluded from logs; null if it is logged. */
   unlogged_span: StoredSpan | null;
 }
@@ -91,6 +93,10 @@ export interface MetricPoint extends DimensionNames {
   absolute_error: number;
   /** Identifies the cumulative stream; null for a point of an interval. */
   stream: string | null;
+  /** Whether the sender names consumers in its metric. */
+  names_consumers: boolean;
+  /** Start of the interval or of the stream, in nanoseconds since the Unix epoch. */
+  starts_ns: bigint;
   /** Whether the stream began at an unknown time before this, its first point. */
   starts_unknown: boolean;
   /** End of the interval, in nanoseconds since the Unix epoch. */

@@ -1348,6 +1348,11 @@ export interface components {
          */
         "X-Percentile-Accuracy": string;
         /**
+         * @description Of the requests that applications counted by a metric without consumers, the part whose spans arrived. Numbers by consumer are estimates then; present only if it is less than 1
+         * @example 0.098
+         */
+        "X-Consumer-Coverage": string;
+        /**
          * @description How many log records of the request are not in `logs`; present only if there are any
          * @example 205
          */
@@ -1867,6 +1872,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     Link: components["headers"]["Link"];
                     ETag: components["headers"]["ETag"];
+                    "X-Consumer-Coverage": components["headers"]["X-Consumer-Coverage"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1884,6 +1890,7 @@ export interface operations {
                     RateLimit: components["headers"]["RateLimit"];
                     Link: components["headers"]["Link"];
                     ETag: components["headers"]["ETag"];
+                    "X-Consumer-Coverage": components["headers"]["X-Consumer-Coverage"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -2004,6 +2011,7 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
                     "X-Percentile-Accuracy": components["headers"]["X-Percentile-Accuracy"];
+                    "X-Consumer-Coverage": components["headers"]["X-Consumer-Coverage"];
                     [name: string]: unknown;
                 };
                 content: {

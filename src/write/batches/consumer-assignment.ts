@@ -1,0 +1,288 @@
+import type { ClickHouse } from '../../store/client/clickhouse.client.js';
+import { chunkForLookup } from '../../shared/chunk.js';
+import { Slices } from '../../shared/async/slices.js';
+import type { Bin, Measure } from '../../records/bins.js';
+import { dateTime64 } from '../../records/names/id-generator.js';
+
+/** Requests of an instance with the same names, status and time: of a metric, or of a span. */
+export interface Requests {
+  readonly instance_uuid: string;
+  readonly app_env_id: number;
+  readonly endpoint_id: number;
+  readonly status_code: number;
+  readonly measure: Measure;
+  /** 0: of the metric. */
+  readonly consumer_id: number;
+  /** Whether a span stands for other requests as well. */
+  readonly sampled: boolean;
+  /** The interval of a point, in milliseconds since the epoch; of a span twice its end. */
+  readonly starts_at: number;
+  readonly ends_at: number;
+  /** Of the counts. */
+  readonly timestamp: number;
+  requests: number;
+  /** Sum of the sizes; 0 for times. */
+  bytes: number;
+  /** How many are in which bin. */
+  bins: [k: number, n: number][];
+}
+
+/** The interval of a point. */
+export type Interval = Pick<Requests, 'instance_uuid' | 'endpoint_id' | 'starts_at' | 'ends_at'>;
+
+export interface AssignmentRows {
+  assigned_counts: ReturnType<typeof assignedRow>[];
+  unassigned_requests_v1: ReturnType<typeof unassignedRow>[];
+}
+
+/** Requests with what was taken of them, of a row that is in the store or new. */
+interface Balance {
+  readonly of: Requests;
+  readonly isStored: boolean;
+  readonly left: { requests: number; bytes: number; bins: Map<number, number> };
+}
+
+/** How long spans and the points that count them wait for each other. */
+const WAIT_MS = 3 * 86_400_000;
+/** So that senders cannot fill many days. */
+const MAX_AHEAD_MS = 86_400_000;
+/** Clocks of spans and metrics differ, and a request is not counted at the moment its span ends. */
+const CLOCK_ERROR_MS = 1_000;
+/** Requests that a sampled span stands for were about that long before or after it. */
+const SAMPLED_SPREAD_MS = 3_600_000;
+/** Later than all times, in the year 2286. */
+const NEVER = 10_000_000_000_000;
+/** Rows of the store that are matched with one batch; the others stay without consumer. */
+const MAX_ROWS = 100_000;
+
+const UNASSIGNED = `
+SELECT toString(u.instance_uuid) AS instance_uuid, u.app_env_id, u.endpoint_id, u.status_code, u.measure, u.consumer_id, u.sampled,
+  toUnixTimestamp64Milli(u.starts_at) AS starts_at, toUnixTimestamp64Milli(u.ends_at) AS ends_at,
+  toUnixTimestamp64Milli(u.timestamp) AS timestamp, sum(u.requests) AS requests, sum(u.bytes) AS bytes,
+  arrayZip((sumMap(u.bins.1, u.bins.2) AS sums).1, sums.2) AS bins
+FROM unassigned_requests_v1 AS u
+WHERE u.app_id = {app_id:UInt32} AND u.instance_uuid IN {instances:Array(UUID)} AND u.endpoint_id IN {endpoints:Array(UInt32)}
+  AND u.ends_at > fromUnixTimestamp64Milli({after:Int64})
+  AND (u.consumer_id = 0 AND u.ends_at >= fromUnixTimestamp64Milli({from:Int64}) AND u.starts_at <= fromUnixTimestamp64Milli({to:Int64})
+    OR u.consumer_id != 0 AND u.ends_at >= fromUnixTimestamp64Milli(if(u.sampled, {sampled_from:Int64}, {points_from:Int64}))
+      AND u.ends_at <= fromUnixTimestamp64Milli(if(u.sampled, {sampled_to:Int64}, {points_to:Int64})))
+GROUP BY ALL
+HAVING requests > 0
+ORDER BY ends_at
+LIMIT {limit:UInt32}`;
+
+/**
+ * Gives the requests that a metric counted without consumer to the consumers of their spans. The totals stay
+ * as the metric has them: each assignment counts a request of a consumer and takes one without consumer back,
+ * at the same time. So consumers never have more than the metric counted of an endpoint with a status.
+ *
+ * A span belongs to the point in whose interval it ended. Both wait in the store for each other, so the order
+ * in which they arrive does not matter. A span that stands for more requests than its interval has left takes
+ * the rest nearby.
+ *
+ * The caller holds the claims of the instances.
+ */
+export class ConsumerAssignment {
+  constructor(private readonly store: ClickHouse) {}
+
+  /**
+   * @param found new requests of spans with a consumer, and of points without
+   * @param intervals of all points, also of those without requests
+   * @param isCounted whether the instance is counted by its metric; of others the spans only wait
+   */
+  async assign(
+    app_id: number,
+    found: readonly Requests[],
+    intervals: readonly Interval[],
+    isCounted: (instance: string) => boolean,
+    rows: AssignmentRows,
+  ): Promise<void> {
+    const now = Date.now();
+    const after = now - WAIT_MS;
+    const isRecent = ({ ends_at }: Interval) => ends_at > after && ends_at < now + MAX_AHEAD_MS;
+    const recent = found.filter(isRecent);
+    const counted = recent.filter(({ instance_uuid }) => isCounted(instance_uuid));
+    const points = intervals.filter(isRecent);
+    const balances = recent.map((of) => toBalance(of, false));
+    for (const stored of await this.findStored(app_id, counted, points, after))
+      balances.push(toBalance(stored, true));
+    const latest = new Map<string, number>();
+    for (const { instance_uuid, ends_at } of points)
+      latest.set(instance_uuid, Math.max(latest.get(instance_uuid) ?? 0, ends_at));
+    const work = new Slices();
+    for (const cell of groupByCell(balances.filter(({ of }) => isCounted(of.instance_uuid)))) {
+      const measured = cell.filter(({ of }) => of.consumer_id === 0);
+      // Spans of one request first: their point is known.
+      const seen = cell
+        .filter(({ of }) => of.consumer_id !== 0)
+        .sort((a, b) => Number(a.of.sampled) - Number(b.of.sampled) || a.of.ends_at - b.of.ends_at);
+      await work.forEach(seen, (span) => {
+        const isPast = span.of.sampled || (latest.get(span.of.instance_uuid) ?? 0) >= span.of.ends_at;
+        for (const point of findPoints(span.of, measured, isPast)) {
+          if (span.left.requests === 0) break;
+          rows.assigned_counts.push(...take(app_id, span, point));
+        }
+      });
+    }
+    for (const { of, isStored, left } of balances) {
+      const before = isStored ? of : { requests: 0, bytes: 0, bins: [] };
+      if (left.requests === before.requests) continue;
+      const bins = new Map(left.bins);
+      for (const [k, n] of before.bins) bins.set(k, (bins.get(k) ?? 0) - n);
+      const requests = left.requests - before.requests;
+      const bytes = left.bytes - before.bytes;
+      const changed = [...bins].filter(([, n]) => n !== 0);
+      rows.unassigned_requests_v1.push(unassignedRow(app_id, { ...of, requests, bytes, bins: changed }));
+    }
+  }
+
+  /** What may belong to new points and spans: requests of the same instances at about their times. */
+  private async findStored(
+    app_id: number,
+    counted: readonly Requests[],
+    points: readonly Interval[],
+    after: number,
+  ): Promise<Requests[]> {
+    const spans = counted.filter(({ consumer_id }) => consumer_id !== 0);
+    const instances = [...new Set([...spans, ...points].map(({ instance_uuid }) => instance_uuid))];
+    if (instances.length === 0) return [];
+    const spread = spans.some(({ sampled }) => sampled) ? SAMPLED_SPREAD_MS : CLOCK_ERROR_MS;
+    const ofSpans = findRange(spans, spread);
+    const ofPoints = findRange(points, CLOCK_ERROR_MS);
+    const endpoints = [...new Set([...counted, ...points].map(({ endpoint_id }) => endpoint_id))];
+    const ofSampled = findRange(points, SAMPLED_SPREAD_MS);
+    const stored: Requests[] = [];
+    for (const some of chunkForLookup(instances)) {
+      const found = await this.store.rows<Requests>('instances.unassigned', UNASSIGNED, {
+        app_id,
+        instances: some,
+        endpoints,
+        after,
+        // A span that ended at the edge of a point may belong to the one before.
+        from: Math.min(ofSpans.from, ofPoints.from),
+        to: Math.max(ofSpans.to, ofPoints.to),
+        points_from: ofPoints.from,
+        points_to: ofPoints.to,
+        sampled_from: ofSampled.from,
+        sampled_to: ofSampled.to,
+        limit: MAX_ROWS,
+      });
+      stored.push(...found);
+    }
+    return stored;
+  }
+}
+
+function findRange(of: readonly Interval[], spread: number) {
+  let [from, to] = [NEVER, 0];
+  for (const { starts_at, ends_at } of of) {
+    from = Math.min(from, starts_at - spread);
+    to = Math.max(to, ends_at + spread);
+  }
+  return { from, to };
+}
+
+function toBalance(of: Requests, isStored: boolean): Balance {
+  const { requests, bytes } = of;
+  const bins = new Map<number, number>();
+  for (const [k, n] of of.bins) bins.set(k, (bins.get(k) ?? 0) + n);
+  return { of, isStored, left: { requests, bytes, bins } };
+}
+
+/** Groups by what a point and its spans have in common except the time. */
+function groupByCell(balances: readonly Balance[]): Iterable<Balance[]> {
+  const cells = new Map<string, Balance[]>();
+  for (const balance of balances) {
+    const { instance_uuid, measure, app_env_id, endpoint_id, status_code } = balance.of;
+    const key = [instance_uuid, measure, app_env_id, endpoint_id, status_code].join();
+    const cell = cells.get(key);
+    if (cell) cell.push(balance);
+    else cells.set(key, [balance]);
+  }
+  return cells.values();
+}
+
+/**
+ * The points that a span may take requests of, in their order: those in whose interval it ended, the shortest
+ * first; then others nearby.
+ */
+function findPoints(span: Requests, measured: readonly Balance[], allowsOthers: boolean): Balance[] {
+  const spread = span.sampled ? SAMPLED_SPREAD_MS : CLOCK_ERROR_MS;
+  const found: { point: Balance; distance: number; length: number }[] = [];
+  for (const point of measured) {
+    const { starts_at, ends_at } = point.of;
+    if (point.left.requests === 0) continue;
+    const distance = Math.max(0, starts_at + 1 - span.ends_at, span.ends_at - ends_at);
+    if (distance === 0 || (allowsOthers && distance <= spread))
+      found.push({ point, distance, length: ends_at - starts_at });
+  }
+  return found.sort((a, b) => a.distance - b.distance || a.length - b.length).map(({ point }) => point);
+}
+
+/** Takes as many requests of a point as it has and the span stands for. */
+function take(app_id: number, span: Balance, point: Balance) {
+  const requests = Math.min(span.left.requests, point.left.requests);
+  const share = Math.round(span.left.bytes * (requests / span.left.requests));
+  // The last requests of a point have what is left of its sizes.
+  const isLast = requests === point.left.requests;
+  const bytes = isLast ? point.left.bytes : Math.min(point.left.bytes, share);
+  const bins = takeBins(requests, span, point);
+  for (const { left } of [span, point]) left.requests -= requests;
+  span.left.bytes = span.left.requests === 0 ? 0 : Math.max(0, span.left.bytes - bytes);
+  point.left.bytes -= bytes;
+  const taken = { ...point.of, requests, bytes, bins };
+  return [assignedRow(app_id, taken, span.of.consumer_id, 1n), assignedRow(app_id, taken, 0, -1n)];
+}
+
+/** The point's buckets are wider than the bins of spans, so each takes from the nearest one that has any. */
+function takeBins(requests: number, span: Balance, point: Balance): [k: number, n: number][] {
+  const taken = new Map<number, number>();
+  let rest = requests;
+  for (const [k, n] of span.left.bins) {
+    let wanted = Math.min(n, rest);
+    rest -= wanted;
+    change(span.left.bins, k, -wanted);
+    while (wanted > 0) {
+      let nearest: number | undefined;
+      for (const other of point.left.bins.keys())
+        if (nearest === undefined || Math.abs(other - k) < Math.abs(nearest - k)) nearest = other;
+      if (nearest === undefined) break;
+      const some = Math.min(wanted, point.left.bins.get(nearest) ?? 0);
+      change(point.left.bins, nearest, -some);
+      taken.set(nearest, (taken.get(nearest) ?? 0) + some);
+      wanted -= some;
+    }
+  }
+  return [...taken];
+}
+
+function change(bins: Map<number, number>, k: number, by: number): void {
+  const n = (bins.get(k) ?? 0) + by;
+  if (n > 0) bins.set(k, n);
+  else bins.delete(k);
+}
+
+/** A row of `request_counts`: its sums are of 64 bits without a sign, so -n is 2^64 - n. */
+function assignedRow(app_id: number, taken: Requests, consumer_id: number, sign: 1n | -1n) {
+  const { timestamp, app_env_id, endpoint_id, status_code, measure, requests, bytes, bins } = taken;
+  const signed = (n: number) => BigInt.asUintN(64, sign * BigInt(n)).toString();
+  const sum = (wanted: Measure, n: number) => signed(measure === wanted ? n : 0);
+  return {
+    app_id,
+    timestamp: dateTime64(timestamp),
+    app_env_id,
+    endpoint_id,
+    consumer_id,
+    status_code,
+    requests: sum('time', requests),
+    bytes_received: sum('received', bytes),
+    bytes_sent: sum('sent', bytes),
+    bins: bins.map(([k, n]): [Bin[0], Bin[1], string] => [measure, k, signed(n)]),
+    assigned: true,
+  };
+}
+
+function unassignedRow(app_id: number, { starts_at, ends_at, timestamp, ...rest }: Requests) {
+  const times = { starts_at: dateTime64(starts_at), ends_at: dateTime64(ends_at) };
+  return { app_id, ...rest, ...times, timestamp: dateTime64(timestamp) };
+}
