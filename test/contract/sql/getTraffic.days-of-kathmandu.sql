@@ -6,8 +6,8 @@ SELECT
   toUnixTimestamp(toDateTime(toUInt32({from:UInt32} + period * {width:UInt32}), 'UTC')) AS start,
   concat(
     '"requests":', toString(sum(t.requests) AS requests),
-    ',"bytes_received":', toString(toInt64(if(sum(toFloat64(t.bytes_received)) >= 9223372036854775807, 9223372036854775807, sum(t.bytes_received)))),
-    ',"bytes_sent":', toString(toInt64(if(sum(toFloat64(t.bytes_sent)) >= 9223372036854775807, 9223372036854775807, sum(t.bytes_sent))))
+    ',"bytes_received":', toString(toInt64(if(sum(toFloat64(toInt64(t.bytes_received))) >= 9223372036854775807, 9223372036854775807, sum(t.bytes_received)))),
+    ',"bytes_sent":', toString(toInt64(if(sum(toFloat64(toInt64(t.bytes_sent))) >= 9223372036854775807, 9223372036854775807, sum(t.bytes_sent))))
   ) AS json
 FROM counts_per_15m_v1 AS t
 WHERE app_id = {app_id:UInt32}

@@ -6,8 +6,8 @@ SELECT
   toUnixTimestamp(toDateTime(toUInt32({from:UInt32} + period * {width:UInt32}), 'UTC')) AS start,
   concat(
     '"requests":', toString(sum(t.requests) AS requests),
-    ',"bytes_received":', toString(toInt64(if(sum(toFloat64(t.bytes_received)) >= 9223372036854775807, 9223372036854775807, sum(t.bytes_received)))),
-    ',"bytes_sent":', toString(toInt64(if(sum(toFloat64(t.bytes_sent)) >= 9223372036854775807, 9223372036854775807, sum(t.bytes_sent))))
+    ',"bytes_received":', toString(toInt64(if(sum(toFloat64(toInt64(t.bytes_received))) >= 9223372036854775807, 9223372036854775807, sum(t.bytes_received)))),
+    ',"bytes_sent":', toString(toInt64(if(sum(toFloat64(toInt64(t.bytes_sent))) >= 9223372036854775807, 9223372036854775807, sum(t.bytes_sent))))
   ) AS json
 FROM counts_per_15m_by_consumer_v1 AS t
 WHERE app_id = {app_id:UInt32}
@@ -19,3 +19,12 @@ GROUP BY period
 HAVING requests > 0
 ORDER BY period
 LIMIT {limit:UInt32};
+
+-- consumers.coverage
+SELECT sum(i.measured) AS measured, sum(least(i.seen, i.measured)) AS seen
+FROM (
+  SELECT sum(c.measured) AS measured, sum(c.seen) AS seen
+  FROM consumer_coverage_v1 AS c
+  WHERE c.app_id = {app_id:UInt32} AND c.day >= toDate({day:UInt16}) AND c.day <= toDate({last_day:UInt16})
+  GROUP BY c.instance_uuid
+) AS i;

@@ -52,3 +52,12 @@ WHERE NOT throwIf(rowNumberInAllBlocks() >= 1000000);
 SELECT max(relative_error) AS relative_error, max(absolute_error_ms) AS absolute_error_ms
 FROM percentile_accuracy_v1
 WHERE app_id = {app_id:UInt32} AND day >= toDate({day:UInt16}) AND day <= toDate({last_day:UInt16});
+
+-- consumers.coverage
+SELECT sum(i.measured) AS measured, sum(least(i.seen, i.measured)) AS seen
+FROM (
+  SELECT sum(c.measured) AS measured, sum(c.seen) AS seen
+  FROM consumer_coverage_v1 AS c
+  WHERE c.app_id = {app_id:UInt32} AND c.day >= toDate({day:UInt16}) AND c.day <= toDate({last_day:UInt16})
+  GROUP BY c.instance_uuid
+) AS i;
