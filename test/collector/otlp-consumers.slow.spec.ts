@@ -162,7 +162,11 @@ async function readSums(first: number): Promise<string[]> {
     .sort();
 }
 
-const requestOf = (first: number, minutes: number, isSampled = fc.constant(true)): fc.Arbitrary<Request> =>
+const requestOf = (
+  first: number,
+  minutes: number,
+  isSampled: fc.Arbitrary<boolean> = fc.constant(true),
+): fc.Arbitrary<Request> =>
   fc.record({
     // Further from the ends of minutes than clocks may differ.
     at: fc
