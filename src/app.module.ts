@@ -3,6 +3,7 @@ import { AppMetricsModule } from './api/app-metrics/app-metrics.module.js';
 import { AppsModule } from './api/apps/apps.module.js';
 import { AuthModule } from './access/auth.module.js';
 import { ClickHouseModule } from './write/clickhouse.module.js';
+import { ChangesModule } from './api/changes/changes.module.js';
 import type { Config } from './config/config.js';
 import { ConfigModule } from './config/config.module.js';
 import { ConsumersModule } from './api/consumers/consumers.module.js';
@@ -31,6 +32,7 @@ import { TrafficModule } from './api/traffic/traffic.module.js';
     RequestLogsModule,
     TrafficModule,
     AppMetricsModule,
+    ChangesModule,
     TracesModule,
     McpModule,
     FallbackModule,

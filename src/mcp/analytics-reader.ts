@@ -1,13 +1,14 @@
-import { text } from 'node:stream/consumers';
 import { Injectable, type Type } from '@nestjs/common';
 import { AppMetricsService } from '../api/app-metrics/app-metrics.service.js';
 import type { GroupField, Metric } from '../api/app-metrics/app-metrics.input.js';
 import { QueryMetricsInput } from '../api/app-metrics/app-metrics.input.js';
 import type { App } from '../api/apps/apps.dto.js';
 import { AppsService, type Match } from '../api/apps/apps.service.js';
+import { MAX_COMPARED_GROUPS } from '../api/changes/changes.service.js';
+import type { MetricsValues } from '../api/changes/groups.js';
 import { requireOperation } from '../access/operations/operation.guard.js';
 import type { Account, OperationId } from '../platform/http/account.js';
-import type { FileResponse } from '../platform/http/file-response.js';
+import { readJsonLines } from '../queries/files/json-lines.js';
 import { parseExact } from '../shared/json/exact-json.js';
 import { ConsumersRepository, type NamedConsumer } from '../api/consumers/consumers.repository.js';
 import type { Endpoint } from '../api/endpoints/endpoints.dto.js';
@@ -41,15 +42,6 @@ export interface MetricsBody {
   filters: readonly MetricFilterBody[];
   apdex_threshold_ms?: number | undefined;
 }
-
-/** A row of metrics: times are text, a group field may be null, as in Query Metrics. */
-export type MetricsValues = Readonly<Record<string, string | number | null>> & {
-  readonly period_start: string;
-  readonly period_end: string;
-};
-
-/** A larger number of groups is too much for a process that serves others as well. */
-const MAX_METRICS_ROWS = 100_000;
 
 /**
  * The operations of the API for a tool. Each call validates its input and reads with the account of the
@@ -111,8 +103,8 @@ export class AnalyticsReader {
     countsTimed = false,
   ): Promise<MetricsValues[]> {
     const input = await this.readInput('queryMetrics', QueryMetricsInput, account, appId, { body });
-    const options = { maxRows: MAX_METRICS_ROWS, countsTimed };
-    return parseLines<MetricsValues>(await this.appMetrics.query(account, input, 'ndjson', options));
+    const options = { maxRows: MAX_COMPARED_GROUPS, countsTimed };
+    return readJsonLines<MetricsValues>(await this.appMetrics.query(account, input, 'ndjson', options));
   }
 
   /**
@@ -142,7 +134,7 @@ export class AnalyticsReader {
   /** Request logs, oldest first, with the filters and fields of Export Request Logs. */
   async exportRequestLogs(account: Account, appId: number, body: object): Promise<ExportedRequestLog[]> {
     const input = await this.readInput('exportRequestLogs', ExportRequestLogsInput, account, appId, { body });
-    return parseLines<ExportedRequestLog>(await this.exports.export(account, input, 'ndjson'));
+    return readJsonLines<ExportedRequestLog>(await this.exports.export(account, input, 'ndjson'));
   }
 
   /** A request, and how many of its log records the details have not. */
@@ -191,12 +183,4 @@ export class AnalyticsReader {
 
 function escapeValues(values: Readonly<Record<string, string>>): Map<string, string> {
   return new Map(Object.entries(values).map(([name, value]) => [name, encodeURIComponent(value)]));
-}
-
-async function parseLines<Row>({ body }: FileResponse): Promise<Row[]> {
-  const lines = Buffer.isBuffer(body) ? body.toString() : await text(body.chunks);
-  return lines
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => JSON.parse(line) as Row);
 }

@@ -2,7 +2,15 @@ import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { GroupField, Metric } from '../api/app-metrics/app-metrics.input.js';
 import type { Account } from '../platform/http/account.js';
 import type { Window } from '../shared/time/window.js';
-import type { AnalyticsReader, MetricsValues } from './analytics-reader.js';
+import { chooseStep, findWindowBefore, roundWindow } from '../api/changes/compared-windows.js';
+import {
+  type Group,
+  type MetricsValues,
+  buildGroupKey,
+  matchGroups,
+  toNumber,
+} from '../api/changes/groups.js';
+import type { AnalyticsReader } from './analytics-reader.js';
 import { type Scope, describeScope, resolveScope, toMetricFilters } from './scope.js';
 import { ToolError } from './tool.error.js';
 import { type Cell, type Continuation, fitTable } from './tool-result.js';
@@ -13,21 +21,12 @@ import {
   describeRetention,
   describeWindow,
   findCountedWindow,
-  chooseStep,
-  findWindowBefore,
   formatBounds,
   formatTime,
   readTime,
   readWindow,
   requireOrder,
-  roundWindow,
 } from './windows.js';
-
-/** The values of one group in the window, and in the window before. */
-export interface Group {
-  now: MetricsValues | undefined;
-  before: MetricsValues | undefined;
-}
 
 /** A call with its names resolved. */
 interface MetricsCall extends Pick<MetricsArguments, 'top' | 'max_tokens'> {
@@ -131,7 +130,7 @@ async function buildSeries(
 /** A row for the total, and a row for each of the top groups. */
 async function buildGroups(call: MetricsCall, compare: boolean): Promise<CallToolResult> {
   const { scope, clock, metrics, groupBy, top, max_tokens, query } = call;
-  const step = chooseStep(compare ? findWindowBefore(call.window).start : call.window.start, clock);
+  const step = chooseStep(compare ? findWindowBefore(call.window).start : call.window.start, clock.now);
   const window = roundWindow(call.window, step);
   const before = findWindowBefore(window);
   const [totals, totalsBefore, groups, groupsBefore] = await Promise.all([
@@ -242,25 +241,6 @@ function absent(metric: Metric): number | null {
   return /^response_time|^apdex|_rate$/.test(metric) ? null : 0;
 }
 
-function buildGroupKey(row: MetricsValues | undefined, groupBy: readonly GroupField[]): string {
-  return JSON.stringify(groupBy.map((field) => row?.[field] ?? null));
-}
-
-/** The groups that are in either of two windows. */
-export function matchGroups(
-  now: readonly MetricsValues[],
-  before: readonly MetricsValues[],
-  groupBy: readonly GroupField[],
-): Group[] {
-  const groups = new Map<string, Group>();
-  for (const row of now) groups.set(buildGroupKey(row, groupBy), { now: row, before: undefined });
-  for (const row of before) {
-    const key = buildGroupKey(row, groupBy);
-    groups.set(key, { now: groups.get(key)?.now, before: row });
-  }
-  return [...groups.values()];
-}
-
 /** Groups that have disappeared count as 0, and unknown values come last. */
 function readNumber({ now }: Group, metric: Metric): number {
   return now ? Number(now[metric] ?? -1) : 0;
@@ -292,10 +272,3 @@ const ABSENT: Readonly<Record<GroupField, string>> = {
   path: '(no route)',
   status_code: '(unknown)',
 };
-
-/** Rates are rounded to four digits; counts and milliseconds are whole. */
-export function toNumber(value: string | number | null | undefined): number | null {
-  if (value === null || value === undefined) return null;
-  const number = Number(value);
-  return Number.isInteger(number) ? number : Number(number.toPrecision(4));
-}

@@ -133,21 +133,14 @@ async function listOldest(
   const exported = await reader.exportRequestLogs(account, scope.app.id, {
     since: new Date(window.start).toISOString(),
     until: new Date(window.end).toISOString(),
-    fields: fields.map((field) => (field === 'consumer' ? 'consumer_id' : field)),
+    fields,
     filters: [...toMetricFilters(scope), ...filters],
     limit: limit + 1,
     ...(after && {
       after: { timestamp: new Date(after.timestamp).toISOString(), request_uuid: after.request_uuid },
     }),
   });
-  const rows = exported.slice(0, limit);
-  const ids = rows.flatMap(({ consumer_id }) => (typeof consumer_id === 'number' ? [consumer_id] : []));
-  const consumers = await reader.findConsumers(account, scope.app.id, [...new Set(ids)]);
-  const named = rows.map((row): RequestRow => ({
-    ...(row as object as RequestRow),
-    consumer: consumers.get(row.consumer_id ?? 0) ?? null,
-  }));
-  return { rows: named, hasMore: exported.length > limit };
+  return { rows: exported.slice(0, limit) as object[] as RequestRow[], hasMore: exported.length > limit };
 }
 
 /** The time and the UUID of the last request of the previous page, from `next`. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { GROUP_FIELDS, METRICS } from '../api/app-metrics/app-metrics.input.js';
+import { MEASURES } from '../api/changes/measure-change.js';
 import { EXPORT_FIELDS } from '../api/request-logs/export/export.input.js';
 import { findNearest } from './nearest.js';
 import { quoteName } from './untrusted-text.js';
@@ -11,7 +12,10 @@ const DEFAULT_MAX_TOKENS = 2_000;
 const MAX_TEXT = 1024;
 
 /** Fields of a row of `search_requests`. */
-const REQUEST_FIELDS = ['consumer', ...EXPORT_FIELDS.filter((field) => field !== 'consumer_id')] as const;
+const REQUEST_FIELDS = [
+  'consumer',
+  ...EXPORT_FIELDS.filter((field) => field !== 'consumer' && field !== 'consumer_id'),
+] as const;
 export type RequestField = (typeof REQUEST_FIELDS)[number];
 
 export const PARTS = [
@@ -25,9 +29,6 @@ export const PARTS = [
   'spans',
 ] as const;
 export type Part = (typeof PARTS)[number];
-
-const MEASURES = ['requests', 'errors', 'server_errors', 'client_errors', 'response_time'] as const;
-export type Measure = (typeof MEASURES)[number];
 
 /** Text of an argument. Its limits are not in the schema, where they would be repeated thirty times. */
 const text = () =>

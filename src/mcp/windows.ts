@@ -1,7 +1,6 @@
 import { Temporal } from 'temporal-polyfill';
 import { planPeriods } from '../api/app-metrics/metric-periods.js';
 import type { Interval } from '../queries/calendar/periods.js';
-import { minutesRetainedFrom } from '../config/retention.js';
 import { SPOKEN_TIMES, parseSpokenTime } from '../shared/time/spoken-time.js';
 import { parseTimestamp, resolveTimestamp } from '../shared/time/timestamp.js';
 import type { Window } from '../shared/time/window.js';
@@ -10,9 +9,6 @@ import { parseTimezone } from '../platform/input/timezone.js';
 import { findNearest } from './nearest.js';
 import { ToolError } from './tool.error.js';
 import { quoteName } from './untrusted-text.js';
-
-const MINUTE_MS = 60_000;
-const QUARTER_MS = 15 * MINUTE_MS;
 
 /** The first time that an operation reads; the period before a long window can begin earlier. */
 const EARLIEST = Date.parse('0001-01-01T00:00:00Z');
@@ -62,21 +58,6 @@ export function requireOrder(from: string, to: string, { start, end }: Window): 
   if (start >= end) throw new ToolError(`${from} must be before ${to}.`);
 }
 
-/**
- * The precision to which Query Metrics rounds windows without an interval, in milliseconds: a minute while
- * minutes are retained, otherwise a quarter-hour. The same for all windows of a call, so that they keep their
- * lengths and do not overlap.
- *
- * @param from the earliest start
- */
-export function chooseStep(from: number, { now }: Clock): number {
-  return from >= minutesRetainedFrom(now) ? MINUTE_MS : QUARTER_MS;
-}
-
-export function roundWindow({ start, end }: Window, step: number): Window {
-  return { start: Math.floor(start / step) * step, end: Math.ceil(end / step) * step };
-}
-
 /** The part of a window that Query Metrics counts: whole, retained periods; undefined if there is none. */
 export function findCountedWindow(
   { start, end }: Window,
@@ -101,11 +82,6 @@ export function describeRetention(
   if (asked.start >= (counted?.start ?? now)) return [];
   const missing = counted ? `the beginning of the ${name}` : `all of the ${name}`;
   return [`${missing}: metrics are kept for 13 months, by the minute for 32 days`];
-}
-
-/** The window of the same length before another. */
-export function findWindowBefore({ start, end }: Window): Window {
-  return { start: 2 * start - end, end: start };
 }
 
 /** The bounds of a window in the form of Query Metrics. The part that they cut off lies before all data. */

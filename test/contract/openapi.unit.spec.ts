@@ -93,7 +93,7 @@ describe.each(allOperations)('$id', ({ id, method, path, parameters, definition 
   it('says what it does, and to whom', () => {
     expect(definition).toMatchObject({
       operationId: id,
-      summary: expect.stringMatching(/^(Get|List|Query|Export) [A-Z]/),
+      summary: expect.stringMatching(/^(Get|List|Query|Export|Explain) [A-Z]/),
       description: expect.stringMatching(/^[A-Z].*\.$/s),
       security: [{ ApiKey: [] }],
     });

@@ -72,6 +72,7 @@ const CASES: Readonly<Record<string, Call>> = {
     ],
   }),
   'queryMetrics.arrow': metrics({ interval: 'hour', metrics: TIMES, format: 'arrow' }),
+  'explainChange.times': ['changes', { measure: 'response_time', since: DAY }],
   'exportRequestLogs.plain': exported({}),
   'exportRequestLogs.csv': exported({ format: 'csv', fields: ['path', 'status_code', 'response_time_ms'] }),
   'exportRequestLogs.columns': exported({

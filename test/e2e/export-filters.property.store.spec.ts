@@ -142,11 +142,12 @@ describe('the filters of an export', () => {
         response_size_bytes: record.response_size_bytes,
         response_time_ms: record.response_time_ms,
         client_country_iso_code: record.client_country_iso_code,
+        consumer: record.consumer?.identifier ?? null,
       });
     }
     expect(rows).toHaveLength(ROWS);
     const columns = FIELDS.map((field) => {
-      const kind = /size|consumer|status|time_ms/.test(field)
+      const kind = /size|consumer_id|status|time_ms/.test(field)
         ? 'BIGINT'
         : field.endsWith('headers')
           ? 'VARCHAR[][]'

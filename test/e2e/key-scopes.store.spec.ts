@@ -83,6 +83,7 @@ function requestEach(appId: number): Record<OperationId, [path: string, body?: o
     getTraffic: [`${of}/traffic`],
     queryMetrics: [`${of}/metrics`, { since, metrics: ['requests'] }],
     queryTraces: [`${of}/traces`, { since }],
+    explainChange: [`${of}/changes`, { measure: 'requests', since }],
   };
 }
 
@@ -330,6 +331,7 @@ describe('a key of one consumer', () => {
       ['metrics', { ...metrics, interval: 'day', timezone: 'Europe/Berlin', group_by: ['path', 'env'] }],
       ['metrics', { ...metrics, group_by: ['consumer_id'] }],
       ['metrics', { ...metrics, filters: [{ field: 'status_code', op: 'gte', value: 400 }] }],
+      ['changes', { measure: 'response_time', ...exported }],
       ['request-logs', exported],
       ['request-logs', { ...exported, format: 'csv', fields: EXPORT_FIELDS }],
       ['request-logs', { ...exported, sample: 0.5 }],

@@ -94,7 +94,10 @@ export function listQueries(appId: number): { path: string; body: object }[] {
     { since: '2020-01-01', ...byConsumer, interval: 'day' },
     ...(['arrow', 'parquet', 'csv'] as const).map((format) => ({ since, ...ALL_METRICS, format })),
   ];
-  return bodies.map((body) => ({ path: `/v1/apps/${appId}/metrics`, body: { until, ...body } }));
+  return [
+    ...bodies.map((body) => ({ path: `/v1/apps/${appId}/metrics`, body: { until, ...body } })),
+    { path: `/v1/apps/${appId}/changes`, body: { measure: 'response_time', since, until } },
+  ];
 }
 
 /** The same for exports and spans, of which a key reads two files at once. */

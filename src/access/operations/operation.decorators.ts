@@ -3,7 +3,7 @@ import { type QueryRoute, documentQuery } from '../../platform/openapi/query-ope
 import { type ReadRoute, documentRead } from '../../platform/openapi/read-operation.decorator.js';
 import { IsOperation } from './operation.guard.js';
 
-/** A GET operation: its route, its documentation, and the check of the key's scopes. */
+/** An operation with one JSON value: its route, its documentation, and the check of the key's scopes. */
 export function ReadOperation(route: ReadRoute): MethodDecorator {
   return applyDecorators(IsOperation(route.id), documentRead(route));
 }

@@ -14,6 +14,7 @@ export const OPERATIONS = [
   'getTraffic',
   'queryMetrics',
   'queryTraces',
+  'explainChange',
 ] as const;
 
 export type OperationId = (typeof OPERATIONS)[number];

@@ -145,6 +145,8 @@ export const unknownTimezone = valueError('unknown timezone');
 export const startNotBeforeEnd = valueError('start must be before end');
 /** The issue of `since` in a body. */
 export const sinceNotBeforeUntil = valueError('since must be before until');
+/** The issue of `baseline_since` in a body. */
+export const baselineSinceNotBeforeUntil = valueError('baseline_since must be before baseline_until');
 /** The page token was not signed by this service, was changed, or belongs to another query. */
 export const invalidToken = valueError('invalid next_token');
 /** The store has no text with NUL, because the engine's text functions stop at it. */

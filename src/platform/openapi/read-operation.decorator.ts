@@ -1,4 +1,4 @@
-import { Get, type Type, applyDecorators } from '@nestjs/common';
+import { Get, HttpCode, Post, type Type, applyDecorators } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiResponse, ApiSecurity, ApiTags } from '@nestjs/swagger';
 import type { OperationId } from '../http/account.js';
 import { AUTHENTICATED_HEADERS, type HeaderName, requiredHeaders } from './headers.js';
@@ -18,11 +18,13 @@ export interface OperationOptions {
   headers?: readonly HeaderName[];
 }
 
-/** The route of a GET operation. */
+/** The route of an operation whose response is one JSON value. */
 export interface ReadRoute extends OperationOptions {
   /** Path below the controller's. */
   path?: string;
-  /** DTO of the path and query parameters. */
+  /** Whether it is a POST, whose query is a JSON body. */
+  hasBody?: boolean;
+  /** DTO of the parameters. */
   input?: Type;
   /** Class of the 200 body. */
   response: Type;
@@ -38,14 +40,14 @@ export function documentOperation({ id, tag, summary, description }: OperationOp
 }
 
 /**
- * The route of a GET operation and its documentation. `createDocument` adds the error responses, which are
+ * The route of such an operation and its documentation. `createDocument` adds the error responses, which are
  * the same for all operations.
  */
 export function documentRead(route: ReadRoute): MethodDecorator {
-  const { path, input, response, headers = [] } = route;
+  const { path, hasBody = false, input, response, headers = [] } = route;
   const responseHeaders = requiredHeaders([...AUTHENTICATED_HEADERS, ...headers]);
   return applyDecorators(
-    Get(path),
+    ...(hasBody ? [Post(path), HttpCode(200)] : [Get(path)]),
     documentOperation(route),
     ApiOkResponse({ type: response, description: 'Success', headers: responseHeaders }),
     ...(headers.includes('ETag')

@@ -4,6 +4,7 @@ import type { ExportField } from './export.input.js';
 /** The members of a stored record that have no column, and their types. */
 export const RECORD = {
   env: 'String',
+  consumer: 'Nullable(String)',
   path: 'Nullable(String)',
   url: 'String',
   client_ip: 'Nullable(String)',
@@ -69,6 +70,7 @@ export const EXPORT_COLUMNS: Readonly<Record<ExportField, ExportColumn>> = {
     shown: 'nullIf(toInt64(consumer_id), 0)',
     json: `if(consumer_id = 0, 'null', toString(consumer_id))`,
   },
+  consumer: fromRecord('consumer', 'method'),
   request_headers: fromCapture('request_headers'),
   request_size_bytes: size('request_size_bytes'),
   request_body_json: fromCapture('request_body_json'),

@@ -44,6 +44,13 @@ export class ExportedRequestLog extends PickType(RequestLog, ['timestamp', 'requ
   })
   consumer_id?: number | null;
 
+  @ApiPropertyOptional({
+    ...NULLABLE_TEXT,
+    description: 'Consumer identifier; null for a request without a consumer',
+    example: 'bob@example.com',
+  })
+  consumer?: string | null;
+
   @ApiPropertyOptional({ ...HEADER_PAIRS, description: 'Request headers; empty when not captured' })
   request_headers?: [name: string, value: string][];
 

@@ -168,6 +168,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/apps/{app_id}/changes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Explain Change
+         * @description Compares two windows of one app: how requests, errors or response times changed, and which endpoints, consumers and status codes changed them. Excluded endpoints are left out.
+         */
+        post: operations["explainChange"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/apps/{app_id}/traces": {
         parameters: {
             query?: never;
@@ -662,6 +682,11 @@ export interface components {
              */
             consumer_id?: number | null;
             /**
+             * @description Consumer identifier; null for a request without a consumer
+             * @example bob@example.com
+             */
+            consumer?: string | null;
+            /**
              * @description Request headers; empty when not captured
              * @example [
              *       [
@@ -873,6 +898,151 @@ export interface components {
              * @example 0.94
              */
             apdex?: number | null;
+        };
+        ComparedWindow: {
+            /**
+             * Format: date-time
+             * @description Start, rounded down to the minute or the quarter-hour
+             * @example 2026-11-19T00:00:00.000Z
+             */
+            since: string;
+            /**
+             * Format: date-time
+             * @description End, exclusive, rounded up likewise
+             * @example 2026-11-20T00:00:00.000Z
+             */
+            until: string;
+        };
+        MeasuredChange: {
+            /**
+             * @description The measure in the window: a count, or milliseconds; null if no response time is known
+             * @example 1284
+             */
+            now: number | null;
+            /**
+             * @description The same in the baseline
+             * @example 1100
+             */
+            before: number | null;
+            /**
+             * @description The difference; null if one of them is
+             * @example 184
+             */
+            change: number | null;
+            /**
+             * @description Share of the group in the change of the whole; those of a dimension add up to 1. Of a response time it is the share in the change of slow requests for each request, because percentiles do not add up. Null if the whole did not change.
+             * @example 0.95
+             */
+            share: number | null;
+            /**
+             * @description Requests in the window
+             * @example 1284
+             */
+            requests: number;
+            /**
+             * @description Requests in the baseline
+             * @example 1100
+             */
+            requests_before: number;
+        };
+        ChangedGroup: {
+            /**
+             * @description The measure in the window: a count, or milliseconds; null if no response time is known
+             * @example 1284
+             */
+            now: number | null;
+            /**
+             * @description The same in the baseline
+             * @example 1100
+             */
+            before: number | null;
+            /**
+             * @description The difference; null if one of them is
+             * @example 184
+             */
+            change: number | null;
+            /**
+             * @description Share of the group in the change of the whole; those of a dimension add up to 1. Of a response time it is the share in the change of slow requests for each request, because percentiles do not add up. Null if the whole did not change.
+             * @example 0.95
+             */
+            share: number | null;
+            /**
+             * @description Requests in the window
+             * @example 1284
+             */
+            requests: number;
+            /**
+             * @description Requests in the baseline
+             * @example 1100
+             */
+            requests_before: number;
+            /**
+             * @description What the group is
+             * @example endpoint
+             * @enum {string}
+             */
+            dimension: "endpoint" | "consumer" | "status";
+            /**
+             * @description HTTP method of an endpoint; null where no route matched
+             * @example GET
+             */
+            method?: string | null;
+            /**
+             * @description Path pattern of an endpoint; null where no route matched
+             * @example /v1/users/{user_id}
+             */
+            path?: string | null;
+            /**
+             * @description Consumer ID; null for requests without a consumer
+             * @example 42
+             */
+            consumer_id?: number | null;
+            /**
+             * @description Status code; null if unknown
+             * @example 500
+             */
+            status_code?: number | null;
+        };
+        OtherGroups: {
+            /**
+             * @description What the groups are
+             * @example endpoint
+             * @enum {string}
+             */
+            dimension: "endpoint" | "consumer" | "status";
+            /**
+             * @description Number of groups
+             * @example 17
+             */
+            groups: number;
+            /**
+             * @description Their share in the change of the whole
+             * @example 0.02
+             */
+            share: number | null;
+        };
+        ExplainedChange: {
+            /**
+             * @description What is compared
+             * @example requests
+             * @enum {string}
+             */
+            measure: "requests" | "errors" | "server_errors" | "client_errors" | "response_time";
+            /** @description The kept part of the window; null if nothing of it is kept */
+            window: components["schemas"]["ComparedWindow"] | null;
+            /** @description The kept part of the baseline; null if nothing of it is kept */
+            baseline: components["schemas"]["ComparedWindow"] | null;
+            /**
+             * @description Milliseconds from which a request counts as slow, the 95th percentile of the baseline; up to four times that it counts half. Null for other measures.
+             * @example 412
+             */
+            slow_from_ms: number | null;
+            /** @description The whole */
+            total: components["schemas"]["MeasuredChange"];
+            /** @description The groups that changed, by dimension, the largest share first */
+            data: components["schemas"]["ChangedGroup"][];
+            /** @description What is left out of `data`, by dimension */
+            others: components["schemas"]["OtherGroups"][];
         };
         SpanEvent: {
             /**
@@ -1646,7 +1816,7 @@ export interface operations {
                      *       "response_time_ms"
                      *     ]
                      */
-                    fields?: ("timestamp" | "request_uuid" | "trace_id" | "env" | "method" | "path" | "url" | "consumer_id" | "request_headers" | "request_size_bytes" | "request_body_json" | "status_code" | "response_time_ms" | "response_headers" | "response_size_bytes" | "response_body_json" | "client_ip" | "client_country_iso_code" | "exception_type" | "exception_message" | "exception_stacktrace" | "sentry_event_id")[] | null;
+                    fields?: ("timestamp" | "request_uuid" | "trace_id" | "env" | "method" | "path" | "url" | "consumer_id" | "consumer" | "request_headers" | "request_size_bytes" | "request_body_json" | "status_code" | "response_time_ms" | "response_headers" | "response_size_bytes" | "response_body_json" | "client_ip" | "client_country_iso_code" | "exception_type" | "exception_message" | "exception_stacktrace" | "sentry_event_id")[] | null;
                     /**
                      * @description Filters that a request must all match. They may use fields that are not returned.
                      * @default []
@@ -1681,7 +1851,7 @@ export interface operations {
                         value?: string | string[];
                     } | {
                         /** @enum {string} */
-                        field: "env" | "method" | "path" | "url" | "request_body_json" | "response_body_json" | "client_ip" | "client_country_iso_code" | "exception_type" | "exception_message" | "exception_stacktrace";
+                        field: "env" | "method" | "path" | "url" | "consumer" | "request_body_json" | "response_body_json" | "client_ip" | "client_country_iso_code" | "exception_type" | "exception_message" | "exception_stacktrace";
                         /** @enum {string} */
                         op: "eq" | "neq" | "in" | "not_in" | "like" | "not_like" | "ilike" | "not_ilike" | "contains" | "not_contains" | "is_null" | "is_not_null";
                         /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
@@ -2019,6 +2189,114 @@ export interface operations {
                     "application/vnd.apache.arrow.stream": string;
                     "text/csv": string;
                     "application/vnd.apache.parquet": string;
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["PayloadTooLarge"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            504: components["responses"]["GatewayTimeout"];
+        };
+    };
+    explainChange: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description App ID */
+                app_id: number;
+            };
+            cookie?: never;
+        };
+        /** @description The query. Unknown members are ignored; null is the same as an absent member. */
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description What is compared. `errors` are client and server errors; `response_time` is the 95th percentile.
+                     * @example requests
+                     * @enum {string}
+                     */
+                    measure: "requests" | "errors" | "server_errors" | "client_errors" | "response_time";
+                    /**
+                     * @description Start of the window (ISO 8601; in `timezone` without an offset)
+                     * @example 2026-11-19T00:00:00Z
+                     */
+                    since: string;
+                    /**
+                     * @description End of the window, exclusive (ISO 8601; in `timezone` without an offset). Default: now.
+                     * @example 2026-11-20T00:00:00Z
+                     */
+                    until?: string | null;
+                    /**
+                     * @description Start of the baseline. Default: as long before the window as the window is.
+                     * @example 2026-11-12T00:00:00Z
+                     */
+                    baseline_since?: string | null;
+                    /**
+                     * @description End of the baseline, exclusive. Default: the start of the window.
+                     * @example 2026-11-13T00:00:00Z
+                     */
+                    baseline_until?: string | null;
+                    /**
+                     * @description Only requests that match all of these filters
+                     * @default []
+                     * @example [
+                     *       {
+                     *         "field": "env",
+                     *         "op": "eq",
+                     *         "value": "prod"
+                     *       }
+                     *     ]
+                     */
+                    filters?: ({
+                        /** @enum {string} */
+                        field: "env" | "method" | "path";
+                        /** @enum {string} */
+                        op: "eq" | "neq" | "in" | "not_in" | "like" | "not_like" | "contains" | "not_contains";
+                        /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
+                        value?: string | string[];
+                    } | {
+                        /** @enum {string} */
+                        field: "consumer_id" | "status_code";
+                        /** @enum {string} */
+                        op: "eq" | "neq" | "gt" | "gte" | "lt" | "lte" | "in" | "not_in" | "is_null" | "is_not_null";
+                        /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
+                        value?: number | number[];
+                    })[] | null;
+                    /**
+                     * @description Timezone of times without an offset (IANA)
+                     * @default UTC
+                     * @example Europe/Berlin
+                     */
+                    timezone?: string | null;
+                    /**
+                     * @description Groups of each dimension
+                     * @default 5
+                     * @example 5
+                     */
+                    limit?: number | null;
+                };
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExplainedChange"];
                 };
             };
             401: components["responses"]["Unauthorized"];

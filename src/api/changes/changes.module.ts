@@ -1,0 +1,11 @@
+import { Module } from '@nestjs/common';
+import { AppMetricsModule } from '../app-metrics/app-metrics.module.js';
+import { ChangesController } from './changes.controller.js';
+import { ChangesService } from './changes.service.js';
+
+@Module({
+  imports: [AppMetricsModule],
+  controllers: [ChangesController],
+  providers: [ChangesService],
+})
+export class ChangesModule {}
