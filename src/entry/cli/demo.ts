@@ -4,6 +4,7 @@ import { ClickHouse } from '../../store/client/clickhouse.client.js';
 import { migrate } from '../../store/migrations/migrate.js';
 import { Config, ConfigError } from '../../config/config.js';
 import { seedDemo } from '../demo/seed.js';
+import { startTrickle } from '../demo/trickle.js';
 import { requireFreePort } from '../../platform/http/listen.js';
 import { createDatabase } from './migrate.js';
 import { printMessage } from './output.js';
@@ -14,12 +15,18 @@ const MAX_PORTS = 100;
 /**
  * Loads the sample data up to now, serves the API and the collector, and prints examples to try on standard
  * output.
+ *
+ * @param isLive whether new requests arrive while it runs
  */
-export async function demo(): Promise<void> {
+export async function demo({ live: isLive }: { live: boolean }): Promise<void> {
   const config = new Config({ ...process.env, ...(await chooseFreePorts()) });
-  const sample = await loadSample(config);
+  const now = Date.now();
+  const sample = await loadSample(config, now);
   const server = await runServer('stderr', config);
-  if (server) process.stdout.write(welcome(sample, config));
+  if (!server) return;
+  process.stdout.write(welcome(sample, config));
+  if (isLive && config.collector.isBesideApi)
+    startTrickle({ ...sample, collector: getAddresses(config).collector, since: now });
 }
 
 /** Takes the next free ports: people who try the demo often have another program on port 3000. */
@@ -61,13 +68,13 @@ async function findFreePort(variable: string, first: number, host: string, taken
 type Sample = Awaited<ReturnType<typeof seedDemo>>;
 
 /** Only one client can open an embedded directory, so it is closed before the server opens it. */
-async function loadSample(config: Config): Promise<Sample> {
+async function loadSample(config: Config, now: number): Promise<Sample> {
   await createDatabase(config);
   const store = await ClickHouse.open(config);
   try {
     await migrate(store);
     printMessage('demo: loading the sample; the first time takes some seconds');
-    return await seedDemo(store, config, Date.now(), (line) => {
+    return await seedDemo(store, config, now, (line) => {
       printMessage(`demo: ${line}`);
     });
   } finally {

@@ -25,8 +25,8 @@ const BLOCKS_PER_LINE = 10;
  * on endpoints included. The same time always gets the same requests, and none after `now` is written.
  *
  * @param report called with lines about the progress
- * @returns a key that is valid now (see `demoKey`), the app, its client ID and a write token: that of
- *   `DEMO_API_KEY`, or one that lasts until the next start
+ * @returns a key that is valid now (see `demoKey`), the app, its client ID, the sample's beginning and a
+ *   write token: that of `DEMO_API_KEY`, or one that lasts until the next start
  * @throws AdminError when `DEMO_API_KEY` cannot be used, or the store has data of other teams
  */
 export async function seedDemo(
@@ -34,13 +34,13 @@ export async function seedDemo(
   config: Config,
   now: number,
   report: (line: string) => void = () => undefined,
-): Promise<{ key: string; appId: number; clientId: string; writeToken: string }> {
+): Promise<{ key: string; appId: number; clientId: string; origin: number; writeToken: string }> {
   const admin = createAdmin(store);
   const teamId = await ensureTeam(admin, now);
   const key = await demoKey(store, admin, teamId, config.demoApiKey);
   const { appId, clientId, origin } = await ensureApp(admin, teamId, now);
   await load(store, { appId, origin, now }, report);
-  return { key, appId, clientId, writeToken: await createToken(admin, appId, config.demoApiKey) };
+  return { key, appId, clientId, origin, writeToken: await createToken(admin, appId, config.demoApiKey) };
 }
 
 /**
