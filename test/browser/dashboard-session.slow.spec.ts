@@ -67,8 +67,9 @@ describeWithChromium('a session of the dashboard', () => {
       await signIn(dashboard, tenant.key);
       await page.locator('.log-table tbody a').first().waitFor();
       expect(await page.locator('.log-table tbody tr').count()).toBe(2);
-      expect(dashboard.calls.map(({ path }) => path.replace(/\?.*/, ''))).toEqual([
+      expect(dashboard.calls.map(({ path }) => path.replace(/\?.*/, '')).sort()).toEqual([
         '/v1/apps',
+        `/v1/apps/${tenant.appId}/metrics`,
         `/v1/apps/${tenant.appId}/request-logs`,
       ]);
       await page.reload();
@@ -82,6 +83,31 @@ describeWithChromium('a session of the dashboard', () => {
       await other.getByLabel('API key').waitFor();
     });
 
+    it('is kept for all tabs by choice, until one of them signs out', async () => {
+      const { page } = dashboard;
+      await page.goto(dashboard.origin);
+      const username = page.locator('input[autocomplete=username]');
+      expect(await page.getByLabel('API key').getAttribute('autocomplete')).toBe('current-password');
+      await page.getByLabel('Keep me signed in on this device').check();
+      await signIn(dashboard, tenant.key);
+      await page.locator('.totals').waitFor();
+      expect(await username.count()).toBe(0);
+      expect(await dashboard.evaluate('localStorage.length')).toBe(1);
+      const other = await page.context().newPage();
+      await other.goto(page.url());
+      await other.locator('.totals').waitFor();
+      // The key of a link is of its tab alone, and stays when the kept one goes.
+      const { key } = await app.admin.keys.create(tenant.teamId);
+      const linked = await page.context().newPage();
+      await linked.goto(`${dashboard.origin}/#key=${key}`);
+      await linked.locator('.totals').waitFor();
+      await other.getByRole('button', { name: 'Account' }).click();
+      await other.getByRole('button', { name: 'Sign out' }).click();
+      await page.getByLabel('API key').waitFor();
+      expect(await dashboard.evaluate('localStorage.length')).toBe(0);
+      expect(await linked.locator('.totals').count()).toBe(1);
+    });
+
     it('leaves the address at once when it comes in the fragment, also of an open page', async () => {
       const { page } = dashboard;
       await dashboard.visit('?view=requests', tenant.key);
@@ -89,9 +115,9 @@ describeWithChromium('a session of the dashboard', () => {
       expect(await dashboard.evaluate<string>('document.documentElement.outerHTML')).not.toContain(
         tenant.key,
       );
-      await page.getByRole('button', { name: 'Key' }).click();
+      await page.getByRole('button', { name: 'Account' }).click();
       await page.getByText('Acme').waitFor();
-      await page.getByRole('button', { name: 'Forget the key' }).click();
+      await page.getByRole('button', { name: 'Sign out' }).click();
       await page.getByLabel('API key').waitFor();
       expect(await dashboard.evaluate('sessionStorage.length')).toBe(0);
       await dashboard.evaluate(`location.hash = 'key=${tenant.key}'`);
@@ -196,8 +222,8 @@ describeWithChromium('a session of the dashboard', () => {
       await dashboard.page.getByText(`app create --team ${teamId} `).waitFor();
       expect(await dashboard.findings()).toEqual([]);
       await dashboard.screenshot('dashboard-no-app');
-      await dashboard.page.getByRole('button', { name: 'Key' }).click();
-      await dashboard.page.getByRole('button', { name: 'Forget the key' }).click();
+      await dashboard.page.getByRole('button', { name: 'Account' }).click();
+      await dashboard.page.getByRole('button', { name: 'Sign out' }).click();
       await dashboard.page.getByLabel('API key').waitFor();
     });
 
@@ -237,6 +263,33 @@ describeWithChromium('a session of the dashboard', () => {
       const text = await dashboard.page.locator('main').innerText();
       for (const name of ['APITALLY_HUB_BASE_URL', 'OTEL_EXPORTER_OTLP_ENDPOINT'])
         expect(text).toContain(`export ${name}=http://pages.test:3501\n`);
+    });
+
+    it('with several apps begins with all of them', async () => {
+      const { page } = dashboard;
+      const first = await Tenant.create(app);
+      const second = await first.sibling();
+      await first.write({}, { status_code: 500 });
+      await second.write({});
+      const { id } = await app.admin.apps.create(first.teamId, 'No data', 'express');
+      await dashboard.visit('', first.key);
+      const rows = page.locator('.apps tbody tr');
+      expect(await rows.count()).toBe(3);
+      expect(await rows.first().innerText()).toMatch(/2\s+50.0 %/);
+      expect(await rows.nth(2).innerText()).toContain('no data yet');
+      await dashboard.inBothThemes('dashboard-apps');
+      await page.setViewportSize({ width: 320, height: 740 });
+      expect(await dashboard.evaluate('document.documentElement.scrollWidth')).toBe(320);
+      await rows.nth(1).getByRole('link').click();
+      await dashboard.loaded();
+      expect(dashboard.url.searchParams.get('app')).toBe(String(second.appId));
+      expect(await page.locator('.totals dd').first().innerText()).toMatch(/^1/);
+      await page.getByLabel('App', { exact: true }).selectOption(String(id));
+      await page.getByText('No data has no data yet').waitFor();
+      await page.getByRole('link', { name: 'Apps' }).click();
+      await rows.nth(2).waitFor();
+      await page.reload();
+      await rows.nth(2).waitFor();
     });
 
     it('says that an app is not its own', async () => {
@@ -294,6 +347,48 @@ describeWithChromium('a session of the dashboard', () => {
     // Minutes are kept for 32 days.
     const [from, to] = [32 * day - 4 * hour, 32 * day - 10 * hour].map((age) => now - age);
     expect(await shown(formatRange(from!, to!))).toEqual(['1', false]);
+  });
+
+  it('compares with nothing where the data of the app begin later, and says from when they are', async () => {
+    const shop = await Tenant.create(app);
+    const [now, day] = [Date.now(), 86_400_000];
+    await shop.write(...[10, 5, 5, 1].map((days) => ({ timestamp: now - days * day })));
+    const { page } = dashboard;
+    const requests = async (search: string) => {
+      await dashboard.visit(`?${search}&zone=utc`, shop.key);
+      return (await page.locator('.totals dd').first().innerText()).replace(/\s+/g, ' ').trim();
+    };
+    const first = new Date(now - 10 * day).getUTCDate();
+    expect(await requests('range=7d')).toMatch(new RegExp(`^3 data from ${first} `));
+    // Nothing is known of the time before: the app has no data of it at all.
+    expect(await requests('range=30d')).toBe('4');
+    await shop.write({ timestamp: now - 15 * day });
+    await page.getByRole('button', { name: 'Refresh' }).click();
+    await page.locator('.totals').getByText(/▲/).first().waitFor();
+  });
+
+  it('draws no percentiles of fewer than twenty requests, and says why', async () => {
+    const shop = await Tenant.create(app);
+    const timestamp = Date.now() - 120_000;
+    await shop.write(...Array.from({ length: 19 }, () => ({ timestamp })));
+    const { page } = dashboard;
+    await dashboard.visit('?range=1h', shop.key);
+    await page.getByText(/no period has 20 requests/).waitFor();
+    await shop.write({ timestamp });
+    await page.getByRole('button', { name: 'Refresh' }).click();
+    await page.getByText(/no period has 20 requests/).waitFor({ state: 'detached' });
+    const untimed = await Tenant.create(app);
+    await untimed.write({ response_time_ms: null });
+    await dashboard.visit('', untimed.key);
+    await page.getByText('the source of these requests sends none').waitFor();
+  });
+
+  it('says of a status that is none that nothing has it', async () => {
+    for (const view of ['', '&view=requests']) {
+      await dashboard.visit(`?status=abc${view}`, tenant.key);
+      await dashboard.page.getByRole('status').filter({ hasText: 'No request has this status' }).waitFor();
+      expect(await dashboard.page.getByRole('alert').count()).toBe(0);
+    }
   });
 
   it('says of a range in the future that it is one, and that a link to it has no requests', async () => {
@@ -406,7 +501,7 @@ describeWithChromium('a session of the dashboard', () => {
     await many.write(ofConsumer('the oldest'), ofConsumer('the oldest'));
     await many.write(...Array.from({ length: 1000 }, (_, index) => ofConsumer(`younger ${index}`)));
     await dashboard.visit('', many.key);
-    const first = dashboard.page.locator('.top').last().locator('tbody tr').first();
+    const first = dashboard.page.locator('.top').nth(1).locator('tbody tr').first();
     await first.getByText('the oldest').click();
     const chip = dashboard.page.getByRole('list', { name: 'Set filters' });
     await chip.getByText('the oldest').waitFor();
@@ -641,10 +736,10 @@ describeWithChromium('a session of the dashboard', () => {
     await dashboard.visit('?range=1h', key);
     await isInert();
     expect(await page.locator('main').innerText()).toContain('<script>window.live=1</script>');
-    await page.locator('.top').last().locator('tbody button').first().click();
+    await page.locator('.top').nth(1).locator('tbody button').first().click();
     await dashboard.loaded();
     await isInert();
-    await page.getByRole('button', { name: 'Key' }).click();
+    await page.getByRole('button', { name: 'Account' }).click();
     await page.locator('.key-box bdi').waitFor();
     await page.keyboard.press('Escape');
     await dashboard.visit('?view=requests&range=1h&columns=path', key);
@@ -696,7 +791,7 @@ describeWithChromium('a service at its limits', () => {
   beforeAll(async () => {
     // The first view has six requests.
     app = await TestApp.start({ RATE_LIMIT_PER_MINUTE: '5', AUTH_FAILURES_PER_MINUTE: '1' });
-    for (let test = 0; test < 3; test++) tenants.push(await Tenant.create(app));
+    for (let test = 0; test < 4; test++) tenants.push(await Tenant.create(app));
   });
   afterAll(() => app.stop());
   beforeEach(async () => {
@@ -715,6 +810,16 @@ describeWithChromium('a service at its limits', () => {
     await dashboard.page.getByText(/Next try in \d+ s/).waitFor();
     await dashboard.screenshot('dashboard-rate-limit');
     expect(await dashboard.page.getByLabel('App', { exact: true }).innerText()).toContain('Shop');
+  });
+
+  it('says so where nothing is loaded yet, and takes another key', async () => {
+    for (let count = 0; count < 5; count++) await app.get('/v1/team', tenant.key);
+    const { page } = dashboard;
+    await page.goto(`${dashboard.origin}/#key=${tenant.key}`);
+    await alert(dashboard, /used up its requests of this minute\.$/);
+    await page.getByRole('button', { name: 'Account' }).click();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByLabel('API key').waitFor();
   });
 
   it('tells a key without requests from wrong keys, and from too many of them', async () => {

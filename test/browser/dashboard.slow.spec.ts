@@ -13,7 +13,9 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const TAIL_MS = 5000;
 const TAIL_ROWS = 1000;
-const MAX_REQUESTS = 6;
+const MAX_REQUESTS = 11;
+/** The chart, and totals and tables with what they are compared with, apart from the statuses. */
+const CLOSED_REQUESTS = 8;
 /** A browser calls a sum below 0.1 good. */
 const MAX_SHIFT = 0.05;
 
@@ -67,8 +69,12 @@ describeWithChromium('the dashboard on the demo', () => {
     ['overview', ''],
     ['overview-table', '?chart=table&range=7d'],
     ['overview-filtered', '?range=30d&method=GET&status=4xx,5xx'],
+    ['overview-changes', '?range=7d&changed=response_time'],
+    ['overview-week', '?range=week&compare=week&interval=day'],
     ['overview-nothing', '?path=/nothing'],
     ['requests', '?view=requests'],
+    ['requests-search', '?view=requests&range=7d&url=orders&slower=100'],
+    ['requests-old', '?view=requests&range=90d'],
     ['requests-nothing', '?view=requests&path=/nothing'],
     ['request', '?view=requests&range=30d&status=500&request=FAILED'],
     ['request-headers', '?view=requests&range=30d&request=FAILED&tab=request'],
@@ -95,6 +101,8 @@ describeWithChromium('the dashboard on the demo', () => {
             [...document.querySelectorAll('.path-filter input')].every((input) => input.clientWidth >= 140)`),
         );
       }
+      await page.setViewportSize({ width: 390, height: 740 });
+      expect(await dashboard.findings()).toEqual([]);
       // An unknown request is a 404, which browsers write to the console.
       if (name === 'request-unknown') dashboard.complaints.splice(0);
     },
@@ -102,13 +110,13 @@ describeWithChromium('the dashboard on the demo', () => {
 
   it('says that nothing matches, in each panel', async () => {
     await dashboard.visit('?path=/nothing', key);
-    for (const box of ['.traffic', '.top >> nth=0', '.top >> nth=1'])
+    for (const box of ['.traffic', '.top >> nth=0', '.top >> nth=1', '.top >> nth=2'])
       await dashboard.page.locator(box).getByText('No requests match the filters').waitFor();
     expect(await dashboard.page.locator('.totals dd').first().innerText()).toBe('0');
     expect(await dashboard.page.getByRole('alert').count()).toBe(0);
   });
 
-  it('shows the figures of the API in at most 6 requests', async () => {
+  it('shows the figures of the API in at most 11 requests', async () => {
     await dashboard.visit('?range=7d', key);
     expect(dashboard.calls.length).toBeLessThanOrEqual(MAX_REQUESTS);
     const totals = dashboard.calls.find(({ body }) => body && !body.interval && !body.group_by)!;
@@ -149,7 +157,7 @@ describeWithChromium('the dashboard on the demo', () => {
     it('is asked for once, also over a reload, until it is refreshed', async () => {
       const { page } = dashboard;
       await dashboard.visit(closed, key);
-      expect(takeAsked()).toHaveLength(4);
+      expect(takeAsked()).toHaveLength(CLOSED_REQUESTS);
       const text = await shown();
       for (const link of ['Requests', 'Overview', 'Requests']) {
         await page.getByRole('link', { name: link }).click();
@@ -163,7 +171,7 @@ describeWithChromium('the dashboard on the demo', () => {
       expect(takeAsked()).toEqual([]);
       await page.getByRole('button', { name: 'Refresh' }).click();
       await dashboard.loaded();
-      expect(takeAsked()).toHaveLength(4);
+      expect(takeAsked()).toHaveLength(CLOSED_REQUESTS);
       expect(await shown()).toBe(text);
     });
 
@@ -188,8 +196,8 @@ describeWithChromium('the dashboard on the demo', () => {
       await page.getByText('There is no app yet').waitFor();
       expect(await kept()).toEqual(['/api-key']);
       await dashboard.visit(closed, key);
-      await page.getByRole('button', { name: 'Key' }).click();
-      await page.getByRole('button', { name: 'Forget the key' }).click();
+      await page.getByRole('button', { name: 'Account' }).click();
+      await page.getByRole('button', { name: 'Sign out' }).click();
       await page.getByLabel('API key').waitFor();
       expect(await kept()).toEqual([]);
     });
@@ -227,7 +235,7 @@ describeWithChromium('the dashboard on the demo', () => {
       expect.stringContaining(method),
       expect.stringContaining(path),
     ]);
-    const consumer = page.locator('.top').last().locator('tbody button').first();
+    const consumer = page.locator('.top').nth(1).locator('tbody button').first();
     await consumer.click();
     await dashboard.loaded();
     expect(dashboard.url.searchParams.get('consumer')).toMatch(/^\d+$/);
@@ -359,9 +367,11 @@ describeWithChromium('the dashboard on the demo', () => {
     const shown = await page.locator('.log-table tbody tr').count();
     expect(await page.locator('.log-table thead th').allInnerTexts()).toEqual(['Time', 'Status', 'Path']);
     await page.getByRole('button', { name: 'Export' }).click();
+    const fileNames: string[] = [];
     for (const format of ['NDJSON', 'CSV', 'Parquet']) {
       const download = page.waitForEvent('download');
       await page.getByRole('button', { name: format, exact: true }).click();
+      fileNames.push((await download).suggestedFilename());
       const file = await (await download).path();
       const bytes = readFileSync(file);
       if (format === 'Parquet') expect(bytes.subarray(0, 4).toString()).toBe('PAR1');
@@ -373,6 +383,11 @@ describeWithChromium('the dashboard on the demo', () => {
     }
     const { body } = dashboard.calls.at(-1)!;
     expect(body).toMatchObject({ format: 'parquet', fields: ['timestamp', 'status_code', 'path'] });
+    expect(fileNames).toEqual(
+      ['ndjson', 'csv', 'parquet'].map((end) =>
+        expect.stringMatching(`^shop-api_\\d{4}-\\d\\d-\\d\\d_\\d{4}-\\d\\d-\\d\\d\\.${end}$`),
+      ),
+    );
   });
 
   it('keeps the columns in the URL', async () => {
@@ -541,7 +556,7 @@ describeWithChromium('the dashboard on the demo', () => {
     const { page } = dashboard;
     await dashboard.visit('?range=7d&method=GET', key);
     const buttons = page.getByRole('button', { name: /^API request of/ });
-    expect(await buttons.count()).toBe(4);
+    expect(await buttons.count()).toBe(5);
     for (const button of await buttons.all()) {
       await button.click();
       await page.getByRole('button', { name: 'Copy as curl' }).click();
@@ -568,6 +583,151 @@ describeWithChromium('the dashboard on the demo', () => {
     };
     expect(await moving('no-preference')).toBeGreaterThan(0);
     expect(await moving('reduce')).toBe(0);
+  });
+
+  it('compares each figure and the rows of the tables with the time before', async () => {
+    const { page } = dashboard;
+    await dashboard.visit('?range=7d', key);
+    for (const card of await page.locator('.totals dd').all())
+      expect(await card.innerText()).toMatch(/[▲▼] [\d.]+ %/);
+    const search = page.locator('.top').first().locator('tr').filter({ hasText: '/v1/search' });
+    for (const cell of [search.locator('td').first(), search.locator('td').last()])
+      expect(await cell.innerText()).toMatch(/[▲▼]/);
+    const [now, before] = ['since', 'until'].map((name) =>
+      dashboard.calls.flatMap(({ body }) => (body?.group_by ? String(body[name]) : [])),
+    );
+    expect(new Set(now).size).toBe(2);
+    expect(before!.filter((until) => until !== 'undefined')).toHaveLength(2);
+    await page.getByRole('button', { name: /^Time range/ }).click();
+    await page.getByLabel('Same days of last week').check();
+    await page.keyboard.press('Escape');
+    expect(dashboard.url.searchParams.get('compare')).toBe('week');
+  });
+
+  it('says what changed: the same endpoint, shares and numbers as the API', async () => {
+    const { page } = dashboard;
+    await dashboard.visit('?range=7d', key);
+    await page.getByRole('button', { name: 'What changed?' }).click();
+    await page.getByLabel('Measure').selectOption('response_time');
+    await dashboard.loaded();
+    expect(dashboard.url.searchParams.get('changed')).toBe('response_time');
+    const { path, body } = dashboard.calls.findLast((call) => call.path.endsWith('/changes'))!;
+    const { text } = await app.post(path, key, body);
+    const { data, total } = JSON.parse(text) as {
+      data: { path: string; share: number }[];
+      total: { now: number };
+    };
+    const { path: first, share } = data[0]!;
+    const shown = await page.locator('.changes table').first().locator('tbody tr').first().innerText();
+    expect(shown).toContain(first);
+    expect(shown).toContain(`${(share * 100).toFixed(1)} %`);
+    expect(total.now).toBeGreaterThan(0);
+    await page.locator('.changes').getByRole('button', { name: first }).click();
+    expect(dashboard.url.searchParams.get('path')).toBe(first);
+  });
+
+  it('draws by the chosen interval, zooms by a click, and tells errors apart', async () => {
+    const { page } = dashboard;
+    await dashboard.visit('?range=7d&chart=table', key);
+    const rows = page.locator('.points tbody tr');
+    expect(await rows.count()).toBe(168);
+    await page.getByLabel('Interval').selectOption('day');
+    await dashboard.loaded();
+    expect([7, 8]).toContain(await rows.count());
+    expect(await rows.first().innerText()).toMatch(/^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) \d+ \w+, so far/);
+    await page.getByRole('button', { name: 'As table' }).click();
+    const { x, y, width, height } = (await page.locator('.plot .u-over').boundingBox())!;
+    await page.mouse.click(x + width * 0.5, y + height / 2);
+    await dashboard.loaded();
+    const [from = 0, to = 0] = ['from', 'to'].map((name) =>
+      Date.parse(dashboard.url.searchParams.get(name) ?? ''),
+    );
+    expect(to - from).toBe(24 * HOUR_MS);
+    const codes = page.locator('.top').last().locator('.status');
+    expect(await codes.first().innerText()).toBe('200');
+    await codes.filter({ hasText: '404' }).click();
+    expect(dashboard.url.searchParams.get('status')).toBe('404');
+  });
+
+  it.each([
+    ['today', 'Today', 1],
+    ['yesterday', 'Yesterday', 1],
+    ['week', 'This week', 7],
+    ['month', 'Previous month', 31],
+  ])('has %s as a range', async (range, name, days) => {
+    const { page } = dashboard;
+    await dashboard.visit('?chart=table', key);
+    await page.getByRole('button', { name: /^Time range/ }).click();
+    await page.getByRole('button', { name, exact: true }).click();
+    await dashboard.loaded();
+    expect(dashboard.url.searchParams.get('range')).toBe(range);
+    const rows = await page.locator('.points tbody tr').count();
+    expect(rows).toBeGreaterThan(range === 'month' ? 27 : 0);
+    expect(rows).toBeLessThanOrEqual(range === 'month' ? days : days * 25);
+  });
+
+  it('searches requests by URL, duration, size, client, exception and ID, with bars of what it found', async () => {
+    const { page } = dashboard;
+    await dashboard.visit('?view=requests&range=7d', key);
+    const rows = page.locator('.log-table tbody tr');
+    for (const [label, value, expected] of [
+      ['URL has', 'orders', /orders/],
+      ['Took, ms', '150', /(?:1[5-9]|[2-9]\d)\d ms|\d s/],
+    ] as const) {
+      await page.getByRole('button', { name: 'Add a filter' }).click();
+      await page.getByLabel(label).fill(value);
+      await page.getByLabel(label).press('Enter');
+      await dashboard.loaded();
+      for (const row of await rows.all()) expect(await row.innerText()).toMatch(expected);
+    }
+    const count = await rows.count();
+    expect(count).toBeGreaterThan(1);
+    const times = await page
+      .locator('.log-table time')
+      .evaluateAll((all) => all.map((time) => time.getAttribute('datetime')));
+    expect(times).toEqual(times.toSorted().reverse());
+    expect(await page.locator('.strip rect[height]:not([height="0"])').count()).toBeGreaterThan(0);
+    await dashboard.visit(`?view=requests&range=30d&id=${failed.request_uuid}`, key);
+    expect(await rows.count()).toBe(1);
+    for (const search of ['exception=rror', 'client=.', 'larger=100']) {
+      await dashboard.visit(`?view=requests&range=7d&status=500&${search}`, key);
+      expect(await rows.count()).toBeGreaterThan(0);
+    }
+    await page.getByRole('button', { name: 'Add a filter' }).click();
+    await page.getByLabel('Request ID').fill('7');
+    await page.getByLabel('Request ID').press('Enter');
+    await page.getByRole('alert').filter({ hasText: 'is a UUID' }).waitFor();
+    await dashboard.visit('?slower=100', key);
+    await page.getByText('narrow Requests alone').waitFor();
+  });
+
+  it('says that single requests are kept for 15 days, where a time is older', async () => {
+    const { page } = dashboard;
+    await dashboard.visit('?view=requests&range=30d', key);
+    await page.getByText(/kept for 15 days: since \w+ \d+ \w+/).waitFor();
+    await dashboard.visit(`?view=requests&from=${lastMonth()}-01T00:00Z&to=${lastMonth()}-02T00:00Z`, key);
+    await page.getByText('No single requests are kept of this time.').waitFor();
+    await dashboard.visit('?view=requests', key);
+    expect(await page.getByText('kept for 15 days').count()).toBe(0);
+  });
+
+  it('exports the names of consumers', async () => {
+    const { page } = dashboard;
+    await dashboard.visit('?view=requests&columns=consumer&consumer=1', key);
+    await page.getByRole('button', { name: 'Export' }).click();
+    const download = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'CSV' }).click();
+    const [head, first] = readFileSync(await (await download).path(), 'utf8').split(/\r?\n/);
+    expect(head).toMatch(/,consumer$/);
+    expect(first).toMatch(/,"[a-z-]+"$/);
+  });
+
+  it('explains its words', async () => {
+    await dashboard.visit('', key);
+    await dashboard.page.getByRole('button', { name: 'Help' }).click();
+    const help = await dashboard.page.getByRole('dialog').innerText();
+    for (const word of ['p50', 'p95', 'Apdex', 'No route', 'Keyboard']) expect(help).toContain(word);
+    expect(await dashboard.page.getByText('Response time, p95').getAttribute('title')).toMatch(/95 of 100/);
   });
 
   it('takes times in UTC as well, and names days by them', async () => {

@@ -29,15 +29,34 @@ describe('the hours of the dashboard', () => {
     moveTo(zone);
     const at = Date.parse(change);
     for (let now = at - 2 * HOUR; now <= at + 26 * HOUR; now += HOUR / 2) {
-      const { from, to, previousFrom } = getWindow({ preset: '24h' }, 'local', now);
+      const { from, to, before } = getWindow({ preset: '24h' }, 'local', now);
       expect(listStarts(from, to, 'hour', 'local')).toHaveLength(24);
       for (const [begin, end] of [
         [from, to],
-        [previousFrom!, from],
+        [before!.from, before!.to],
       ] as const) {
         const bounds = periodBounds(begin / 1000, end / 1000, zone, 'hour').map((second) => second * 1000);
         expect([...listStarts(begin, end, 'hour', 'local'), end]).toEqual(bounds);
       }
     }
+  });
+
+  it.each([
+    // Now is a Friday, shortly after midnight.
+    ['today', 'before', '2026-11-27T00:00Z', '2026-11-26T00:00Z', '2026-11-26T00:15Z'],
+    ['today', 'week', '2026-11-27T00:00Z', '2026-11-20T00:00Z', '2026-11-20T00:15Z'],
+    ['yesterday', 'before', '2026-11-26T00:00Z', '2026-11-25T00:00Z', '2026-11-26T00:00Z'],
+    ['week', 'before', '2026-11-23T00:00Z', '2026-11-16T00:00Z', '2026-11-20T00:15Z'],
+    ['7d', 'week', '2026-11-20T01:00Z', '2026-11-13T01:00Z', '2026-11-20T00:15Z'],
+    ['month', 'before', '2026-10-01T00:00Z', '2026-08-31T00:00Z', '2026-10-01T00:00Z'],
+    // Five weeks are at least 30 days.
+    ['30d', 'week', '2026-10-29T00:00Z', '2026-09-24T00:00Z', '2026-10-23T00:15Z'],
+  ] as const)('compare %s with the period of %s', (preset, compare, from, beforeFrom, until) => {
+    const now = Date.parse('2026-11-27T00:20Z');
+    const window = getWindow({ preset }, 'utc', now, { interval: null, compare });
+    const times = [window.from, window.before!.from, window.before!.until];
+    expect(times.map((time) => new Date(time).toISOString())).toEqual(
+      [from, beforeFrom, until].map((time) => new Date(time).toISOString()),
+    );
   });
 });

@@ -13,10 +13,13 @@ export type RequestDetails = Schemas['RequestDetails'];
 export type Span = Schemas['Span'];
 export type MetricsRow = Schemas['MetricsRow'];
 export type ExportedRequestLog = Schemas['ExportedRequestLog'];
-type Body<Name extends 'queryMetrics' | 'exportRequestLogs'> =
+type Body<Name extends 'queryMetrics' | 'exportRequestLogs' | 'explainChange'> =
   operations[Name]['requestBody']['content']['application/json'];
 export type MetricsQuery = Body<'queryMetrics'>;
 export type ExportQuery = Body<'exportRequestLogs'>;
+export type ChangesQuery = Body<'explainChange'>;
+export type ExplainedChange = Schemas['ExplainedChange'];
+export type ChangedGroup = Schemas['ChangedGroup'];
 export type RequestLogsQuery = NonNullable<operations['getRequestLogs']['parameters']['query']>;
 
 /** The directory of the page; the API is there as well. */
@@ -134,6 +137,27 @@ export class Api {
     });
   }
 
+  /** The start of the first hour with requests, of all that are kept; null without any. */
+  firstHour(app_id: number): Promise<number | null> {
+    const query = { interval: 'hour', start: '2000-01-01', limit: 1 } as const;
+    return this.cached(`first hour ${app_id}`, true, async () => {
+      const { data } = this.unwrap(
+        await this.client.GET('/v1/apps/{app_id}/traffic', { params: { path: { app_id }, query } }),
+      );
+      const [first] = data.data;
+      return first === undefined ? null : Date.parse(first.period_start);
+    });
+  }
+
+  changes(app_id: number, body: ChangesQuery) {
+    return this.cached(`changes ${app_id} ${JSON.stringify(body)}`, false, async () => {
+      const { data } = this.unwrap(
+        await this.client.POST('/v1/apps/{app_id}/changes', { params: { path: { app_id } }, body }),
+      );
+      return { data, curl: toApiCurl(`${BASE}/v1/apps/${app_id}/changes`, body) };
+    });
+  }
+
   /** @param to end of the window; a complete window is requested once, even after a reload */
   metrics(app_id: number, body: MetricsQuery, to: number): Promise<Loaded<MetricsRow[]>> {
     const id = `metrics ${app_id} ${JSON.stringify(body)}`;
@@ -215,14 +239,8 @@ export class Api {
     for (const [id, { isComplete }] of this.cache) if (!isComplete) this.cache.delete(id);
   }
 
-  /** Request logs of one trace, which only the export can find. */
-  async trace(app_id: number, trace_id: string, since: string): Promise<Loaded<ExportedRequestLog[]>> {
-    const body: ExportQuery = {
-      since,
-      fields: ['path', 'status_code', 'response_time_ms'],
-      filters: [{ field: 'trace_id', op: 'eq', value: trace_id }],
-      limit: 50,
-    };
+  /** Rows of an export, oldest first. */
+  async exportRows(app_id: number, body: ExportQuery): Promise<Loaded<ExportedRequestLog[]>> {
     const { data } = this.unwrap(
       await this.client.POST('/v1/apps/{app_id}/request-logs', {
         params: { path: { app_id } },

@@ -1,5 +1,6 @@
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { Api, type ApiFailure, type App } from './api.js';
+import { Apps } from './apps.js';
 import { EmptyApp, NoApps } from './empty.js';
 import { Filters } from './filters.js';
 import { Header } from './header.js';
@@ -10,7 +11,7 @@ import { Requests } from './requests.js';
 import { type Session, SessionContext, toFailure, useWhileVisible } from './session.js';
 import { SignIn, explainKey } from './sign-in.js';
 import { type State, useUrlState } from './state.js';
-import { readStoredKey, removeStoredKey, storeKey } from './stored-key.js';
+import { isKeyKept, onKeyRemoved, readStoredKey, removeStoredKey, storeKey } from './stored-key.js';
 
 /** How often a team without data is requested again. */
 const FIRST_DATA_MS = 10_000;
@@ -31,12 +32,16 @@ export function Page() {
     },
     [api],
   );
+  useEffect(() => {
+    if (!api || !isKeyKept()) return undefined;
+    return onKeyRemoved(() => end(null));
+  }, [api, end]);
   if (api) return <Dashboard api={api} end={end} />;
   return (
     <SignIn
       message={message}
-      onKey={(key, checked) => {
-        storeKey(key);
+      onKey={(key, isKept, checked) => {
+        storeKey(key, isKept);
         setMessage(null);
         setApi(checked);
       }}
@@ -72,15 +77,17 @@ function Dashboard({ api, end }: { api: Api; end: (reason: string | null) => voi
   }, [problem, retry]);
 
   const app = findApp(apps, state);
+  const view = chooseView(state, apps);
   useEffect(() => {
-    const view = state.view === 'overview' ? 'Overview' : 'Requests';
-    document.title = app ? `${view} · ${app.name.slice(0, 80)}` : 'Request Analytics';
-  }, [state.view, app]);
+    const name = view === 'overview' ? 'Overview' : 'Requests';
+    document.title = app && view !== 'apps' ? `${name} · ${app.name.slice(0, 80)}` : 'Request Analytics';
+  }, [view, app]);
   const session = useMemo<Session | null>(
     () => (apps && app ? { api, apps, app, state, go, retries, fail } : null),
     [api, apps, app, state, go, retries, fail],
   );
-  const View = app?.envs.length === 0 ? EmptyApp : state.view === 'overview' ? Overview : Requests;
+  const hasData = app !== undefined && app.envs.length > 0;
+  const View = view === 'apps' ? Apps : !hasData ? EmptyApp : view === 'overview' ? Overview : Requests;
   return (
     <SessionContext.Provider value={session}>
       <a class="skip" href="#main">
@@ -88,6 +95,7 @@ function Dashboard({ api, end }: { api: Api; end: (reason: string | null) => voi
       </a>
       <Header
         state={state}
+        view={view}
         go={go}
         app={app}
         apps={apps}
@@ -98,15 +106,20 @@ function Dashboard({ api, end }: { api: Api; end: (reason: string | null) => voi
           retry();
         }}
       />
-      {session && app && app.envs.length > 0 && <Filters />}
+      {session && hasData && view !== 'apps' && <Filters />}
       {session ? (
         <View key={app?.id} />
       ) : apps ? (
         <NoApp apps={apps} api={api} />
       ) : (
-        <main id="main" class="loading" aria-busy="true" />
+        <main id="main" class="loading" aria-busy="true">
+          <span class="panel placeholder tall" />
+          <span class="panel placeholder tall" />
+        </main>
       )}
-      {problem && <Problem failure={problem} retry={retry} close={() => setProblem(null)} />}
+      {problem && (
+        <Problem failure={problem} hasData={apps !== null} retry={retry} close={() => setProblem(null)} />
+      )}
     </SessionContext.Provider>
   );
 }
@@ -127,8 +140,8 @@ function useApps(api: Api, state: State, retries: number, fail: Session['fail'])
     // Loads the list of apps and the chart's data at the same time if the address names the app.
     if (isOverview && state.app !== null) preloadSeries(api, state.app, state);
     load((loaded) => {
-      const [first] = loaded;
-      if (isOverview && state.app === null && first && first.envs.length > 0)
+      const [first, another] = loaded;
+      if (isOverview && state.app === null && first && !another && first.envs.length > 0)
         preloadSeries(api, first.id, state);
       setApps(loaded);
     });
@@ -139,6 +152,11 @@ function useApps(api: Api, state: State, retries: number, fail: Session['fail'])
     load(setApps);
   });
   return apps;
+}
+
+/** A team with several apps begins with all of them. */
+function chooseView({ view, app }: State, apps: App[] | null): State['view'] {
+  return view === 'overview' && app === null && apps !== null && apps.length > 1 ? 'apps' : view;
 }
 
 /** The app of the address; the first app if it names none. */

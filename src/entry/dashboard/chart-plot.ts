@@ -5,6 +5,8 @@ import { type Window, formatTime, getYear, timeZone } from './time.js';
 
 /** Room above the highest lane and below the lowest one, for the lines' width. */
 const MARGIN = 0.01;
+/** Pixels from which a press of the mouse is a drag. */
+const DRAG = 6;
 
 /** The plot of the chart's data. The plot is kept while the data change; `getScaled` returns the latest. */
 export function createPlot(
@@ -27,12 +29,12 @@ export function createPlot(
     width: box.clientWidth,
     height: box.clientHeight,
     legend: { show: false },
-    padding: [10, 20, 0, 0],
+    padding: [10, 34, 0, 0],
     tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), timeZone(window.zone)),
     cursor: {
       y: false,
       points: { show: false },
-      drag: { x: true, y: false, setScale: false, dist: 6 },
+      drag: { x: true, y: false, setScale: false, dist: DRAG },
       bind: { dblclick: () => null },
     },
     scales: {
@@ -43,6 +45,8 @@ export function createPlot(
       {
         ...axis,
         size: 26,
+        // Of the longest mark, which has the year.
+        space: 92,
         grid: { show: false },
         values: (_, splits, __, ___, step) => nameTimes(splits, step, window),
       },
@@ -78,6 +82,15 @@ export function createPlot(
     },
   };
   const plot = new uPlot(options, getScaled().data, box);
+  let pressedAt = 0;
+  plot.over.addEventListener('mousedown', ({ clientX }) => (pressedAt = clientX));
+  plot.over.addEventListener('click', ({ clientX }) => {
+    const index = plot.cursor.idx;
+    const at = index === null || index === undefined ? undefined : plot.data[0][index];
+    // A minute has nothing to zoom into, and a drag is no click.
+    if (at !== undefined && window.interval !== 'minute' && Math.abs(clientX - pressedAt) < DRAG)
+      onZoom(at * 1000, at * 1000);
+  });
   probe.remove();
   return plot;
 }
@@ -111,7 +124,7 @@ function createSeries(color: (name: string) => string): uPlot.Series[] {
   ];
 }
 
-/** The marks of the time axis: times, and days at midnight, with the year if it changed. */
+/** The marks of the time axis: times, and days at midnight with their weekday, or the year if it changed. */
 function nameTimes(splits: readonly number[], step: number, { from, zone }: Window): string[] {
   let year = getYear(from, zone);
   return splits.map((seconds) => {
@@ -120,7 +133,7 @@ function nameTimes(splits: readonly number[], step: number, { from, zone }: Wind
     if (step < 86_400 && time !== '00:00') return time;
     const isSameYear = getYear(at, zone) === year;
     year = getYear(at, zone);
-    return formatTime(at, isSameYear ? 'day' : 'date', zone);
+    return formatTime(at, isSameYear ? 'weekday' : 'date', zone).replace(',', '');
   });
 }
 

@@ -24,7 +24,9 @@ export interface Scaled {
 /** The positions of the points' values in the lanes, from 0 to 1, and the marks next to them. */
 export function scale(points: readonly Point[]): Scaled {
   const highest = (...values: (number | null)[]) => Math.max(0, ...values.map((value) => value ?? 0));
-  const ceiling = niceCeiling(highest(4, ...points.flatMap(({ requests, before }) => [requests, before])));
+  const ceiling = niceCeiling(
+    highest(4, ...points.flatMap(({ requests, before }) => [requests, before?.requests ?? 0])),
+  );
   // Even, so that the mark in the middle is a whole number of requests.
   const axisMax = 2 * Math.ceil(ceiling / 2);
   const worst = Math.min(1, niceCeiling(highest(0.01, ...points.map(({ errorRate }) => errorRate))));
@@ -67,7 +69,7 @@ export function scale(points: readonly Point[]): Scaled {
       place('requests', ({ requests }) => requests),
       place('requests', ({ clientErrors, serverErrors }) => clientErrors + serverErrors || null),
       place('requests', ({ serverErrors }) => serverErrors || null),
-      place('requests', ({ before }) => before),
+      place('requests', ({ before }) => before?.requests ?? null),
       place('times', ({ p95 }) => p95),
       place('times', ({ p50 }) => p50),
       place('errors', ({ errorRate }) => errorRate),

@@ -3,21 +3,23 @@ import type uPlot from 'uplot';
 import { createPlot } from './chart-plot.js';
 import { LANES, type Scaled, scale } from './chart-scale.js';
 import { formatMs, formatNumber, formatShare } from './format.js';
-import { type Point, namePeriod } from './points.js';
+import { LEAST_FOR_PERCENTILES, type Point, namePeriod } from './points.js';
 import type { Window } from './time.js';
 
 const isDark = matchMedia('(prefers-color-scheme: dark)');
 
 /**
- * Requests with their errors, response times and the error rate, over the same time axis. Drag to zoom. With
- * the keyboard: arrows read the periods, with Shift they select, Enter zooms.
+ * Requests with their errors, response times and the error rate, over the same time axis. Drag, or click on
+ * a period, to zoom. With the keyboard: arrows read the periods, with Shift they select, Enter zooms.
  */
 export function Chart(props: {
   points: readonly Point[];
   window: Window;
+  /** Whether a response time is known. */
+  hasTimes: boolean;
   onZoom: (from: number, to: number) => void;
 }) {
-  const { points, window, onZoom } = props;
+  const { points, window, hasTimes, onZoom } = props;
   const scaled = useMemo(() => scale(points), [points]);
   const [cursor, setCursor] = useState<number | null>(null);
   const [anchor, setAnchor] = useState<number | null>(null);
@@ -32,6 +34,7 @@ export function Chart(props: {
       points.findIndex(({ end }) => end > from),
       points.findLastIndex(({ start }) => start < to),
     );
+  const hasRequests = points.some(({ requests }) => requests > 0);
   const { box, plot } = usePlot(window, scaled, setCursor, zoomTo);
 
   const move = (index: number, isSelecting: boolean) => {
@@ -79,6 +82,9 @@ export function Chart(props: {
         {Object.entries(LANES).map(([lane, { name, to }]) => (
           <span key={lane} class="lane" style={{ top: `max(-2px, (100% - 36px) * ${1 - to} - 6px)` }}>
             {name}
+            {lane === 'times' && hasRequests && points.every(({ p95 }) => p95 === null) && (
+              <>: {explainTimes(hasTimes)}</>
+            )}
           </span>
         ))}
       </div>
@@ -87,6 +93,13 @@ export function Chart(props: {
       </p>
     </div>
   );
+}
+
+/** Why no response times are drawn. */
+function explainTimes(hasTimes: boolean): string {
+  return hasTimes
+    ? `no period has ${LEAST_FOR_PERCENTILES} requests, the least for percentiles; a longer interval may`
+    : 'the source of these requests sends none';
 }
 
 /** A plot in the box that follows the data, the size of the box and the colours of the system. */
@@ -143,7 +156,7 @@ function describe(point: Point, window: Window): string {
     `${namePeriod(point, window)}: ${formatNumber(point.requests)} requests`,
     `${formatNumber(errors)} errors${point.errorRate === null ? '' : `, ${formatShare(point.errorRate)}`}`,
     ...(point.p50 === null ? [] : [`p50 ${formatMs(point.p50)}, p95 ${formatMs(point.p95)}`]),
-    ...(point.before === null ? [] : [`${formatNumber(point.before)} requests in the period before`]),
+    ...(point.before === null ? [] : [`${formatNumber(point.before.requests)} requests before`]),
   ].join('; ');
 }
 
@@ -153,7 +166,7 @@ function Readout({ point, window }: { point: Point | undefined; window: Window }
     ['bar', 'Requests', point && formatNumber(point.requests)],
     ['four', '4xx', point && formatNumber(point.clientErrors)],
     ['five', '5xx', point && formatNumber(point.serverErrors)],
-    ['before', 'Period before', point && formatNumber(point.before)],
+    ['before', 'Before', point && formatNumber(point.before?.requests)],
     ['p50', 'p50', point && formatMs(point.p50)],
     ['p95', 'p95', point && formatMs(point.p95)],
     ['rate', 'Error rate', point && formatShare(point.errorRate)],
@@ -161,7 +174,7 @@ function Readout({ point, window }: { point: Point | undefined; window: Window }
   return (
     <dl class="readout" aria-hidden="true">
       <div class="period">
-        <dt>{point ? namePeriod(point, window) : 'Drag to zoom'}</dt>
+        <dt>{point ? namePeriod(point, window) : 'Click or drag to zoom'}</dt>
       </div>
       {items.map(([kind, name, value]) => (
         <div key={kind}>

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import type { ExportQuery } from './api.js';
 import { Popover, Text } from './parts.js';
 import type { Column } from './request-columns.js';
-import { listFilters, toFailure, useSession } from './session.js';
+import { listLogFilters, toFailure, useSession } from './session.js';
 import { toIso } from './time.js';
 
 /** Who clicks on CSV opens it as a spreadsheet. */
@@ -17,7 +17,8 @@ export function Export(props: { from: number; until: number | null; columns: Col
   const { api, app, state, fail } = useSession();
   const [isBusy, setIsBusy] = useState(false);
   const [said, setSaid] = useState('');
-  const filters = listFilters(state);
+  const filters = listLogFilters(state);
+  const name = nameFile(app.name, props.from, props.until);
   const body = (format: (typeof FORMATS)[number][0]): ExportQuery => ({
     format,
     since: toIso(props.from),
@@ -32,7 +33,7 @@ export function Export(props: { from: number; until: number | null; columns: Col
       const url = URL.createObjectURL(await api.exportFile(app.id, body(format)));
       const link = document.createElement('a');
       link.href = url;
-      link.download = `requests.${extension}`;
+      link.download = `${name}.${extension}`;
       link.click();
       setTimeout(() => URL.revokeObjectURL(url), 60_000);
       setSaid('Saved');
@@ -47,7 +48,10 @@ export function Export(props: { from: number; until: number | null; columns: Col
   return (
     <Popover label="Export" class="small quiet">
       <div class="api-request">
-        <p>All requests of this time that match the filters, with the shown columns.</p>
+        <p>
+          All requests of this time that match the filters, with the shown columns; and time, ID, trace,
+          method and URL, which every row has.
+        </p>
         <div class="buttons">
           {FORMATS.map(([format, name, extension]) => (
             <button key={format} type="button" disabled={isBusy} onClick={() => void save(format, extension)}>
@@ -63,4 +67,15 @@ export function Export(props: { from: number; until: number | null; columns: Col
       </div>
     </Popover>
   );
+}
+
+/** Such as `shop-api_2026-11-25`, or with the last day. */
+function nameFile(app: string, from: number, until: number | null): string {
+  const slug = app
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}]+/gu, '-')
+    .replaceAll(/^-|-$/g, '')
+    .slice(0, 40);
+  const days = [from, (until ?? Date.now()) - 1].map((time) => toIso(time).slice(0, 10));
+  return [slug || 'app', ...new Set(days)].join('_');
 }

@@ -1,8 +1,9 @@
 import type { TargetedEvent } from 'preact';
 import { useState } from 'preact/hooks';
+import { formatBytes, formatMs } from './format.js';
 import { Field, Popover, Text } from './parts.js';
-import { hasFilters, useConsumers, useLoad, useSession, useWindow } from './session.js';
-import { NO_FILTERS, type State, toPattern } from './state.js';
+import { hasFilters, hasWrongStatus, useConsumers, useLoad, useSession, useWindow } from './session.js';
+import { NO_FILTERS, STATUS, type State, UUID, toPattern } from './state.js';
 import { toIso } from './time.js';
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'];
@@ -13,7 +14,7 @@ const STATUSES = [
   ['5xx', 'Server error'],
   ['4xx,5xx', 'Any error'],
 ] as const;
-const STATUS = /^[1-9](?:\d\d|xx)(?:,[1-9](?:\d\d|xx))*$/;
+const STATUS_HINT = 'Write codes and classes, such as 404,5xx.';
 
 /** The current filters as chips, and a box to add more. */
 export function Filters() {
@@ -45,6 +46,12 @@ export function Filters() {
         {chip('method', 'method', state.method)}
         {chip('path', 'path', state.path)}
         {chip('status', 'status', state.status)}
+        {chip('url', 'URL has', state.url)}
+        {chip('slower', 'took at least', state.slower === null ? null : formatMs(state.slower))}
+        {chip('larger', 'sent at least', state.larger === null ? null : formatBytes(state.larger))}
+        {chip('client', 'client has', state.client)}
+        {chip('exception', 'exception has', state.exception)}
+        {chip('id', 'request', state.id)}
       </ul>
       {hasFilters(state) && (
         <button type="button" class="small quiet" onClick={() => go(NO_FILTERS)}>
@@ -54,6 +61,11 @@ export function Filters() {
       {window.remark !== null && (
         <span class="muted" role="status">
           {window.remark}
+        </span>
+      )}
+      {hasWrongStatus(state) && (
+        <span class="muted" role="status">
+          No request has this status. {STATUS_HINT}
         </span>
       )}
     </section>
@@ -102,7 +114,7 @@ function PathFilter() {
 }
 
 function FilterBox({ close }: { close: () => void }) {
-  const { app, state, go } = useSession();
+  const { state, go } = useSession();
   const window = useWindow(state, null);
   const names = useConsumers(toIso(window.from));
   const [error, setError] = useState('');
@@ -113,7 +125,7 @@ function FilterBox({ close }: { close: () => void }) {
   const setCodes = (text: string) => {
     const status = text.replaceAll(' ', '').toLowerCase();
     if (STATUS.test(status)) set({ status });
-    else setError('Write codes and classes, such as 404,5xx.');
+    else setError(STATUS_HINT);
   };
   const setConsumer = (consumer: string) => {
     const match = [...(names?.values() ?? [])].find(({ name, identifier }) =>
@@ -131,14 +143,17 @@ function FilterBox({ close }: { close: () => void }) {
       if (value !== '' && currentTarget.closest(':popover-open')) setText(value);
     },
   });
+  const number = (name: 'slower' | 'larger') =>
+    text((value) => {
+      if (/^\d{1,9}$/.test(value)) set({ [name]: Number(value) });
+      else setError('Write a whole number.');
+    });
+  const setId = (id: string) => {
+    if (UUID.test(id)) set({ id: id.toLowerCase() });
+    else setError('A request ID is a UUID: 32 digits and letters from a to f, with hyphens.');
+  };
   return (
     <div class="filter-box">
-      <Choice
-        label="Environment"
-        options={app.envs.map(({ name }) => [name, name.slice(0, 100)])}
-        chosen={state.env}
-        choose={(env) => set({ env })}
-      />
       <Choice
         label="Method"
         options={METHODS.map((method) => [method, method])}
@@ -151,11 +166,30 @@ function FilterBox({ close }: { close: () => void }) {
         chosen={state.status}
         choose={(status) => set({ status })}
       />
-      <Field label="Codes">
+      <Field label="Other codes">
         <input placeholder="404,5xx" maxLength={100} {...text(setCodes)} />
       </Field>
       <Field label="Consumer">
         <input list="consumers" {...text(setConsumer)} />
+      </Field>
+      <h3>Requests alone</h3>
+      <Field label="URL has">
+        <input maxLength={1000} {...text((url) => set({ url }))} />
+      </Field>
+      <Field label="Took, ms">
+        <input inputMode="numeric" placeholder="at least" maxLength={10} {...number('slower')} />
+      </Field>
+      <Field label="Sent, bytes">
+        <input inputMode="numeric" placeholder="at least" maxLength={10} {...number('larger')} />
+      </Field>
+      <Field label="Client has">
+        <input placeholder="203.0.113." maxLength={100} {...text((client) => set({ client }))} />
+      </Field>
+      <Field label="Exception has">
+        <input placeholder="TypeError" maxLength={200} {...text((exception) => set({ exception }))} />
+      </Field>
+      <Field label="Request ID">
+        <input maxLength={36} {...text(setId)} />
       </Field>
       <datalist id="consumers">
         {[...(names?.values() ?? [])].slice(0, 1000).map(({ id, name }) => (

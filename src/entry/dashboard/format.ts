@@ -11,11 +11,12 @@ export function formatCompact(value: number): string {
   return Math.abs(value) < 10_000 ? NUMBER.format(value) : COMPACT.format(value);
 }
 
-/** @param share from 0 to 1 */
+/** @param share such as 0.125; negative for a decrease */
 export function formatShare(share: number | null | undefined): string {
   if (share === null || share === undefined) return NONE;
   const percent = share * 100;
-  return `${percent.toFixed(percent === 0 || percent >= 99.95 ? 0 : percent < 0.1 ? 2 : 1)} %`;
+  const size = Math.abs(percent);
+  return `${percent.toFixed(size === 0 || size >= 99.95 ? 0 : size < 0.1 ? 2 : 1)} %`;
 }
 
 export function formatMs(ms: number | null | undefined): string {

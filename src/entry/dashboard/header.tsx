@@ -6,9 +6,12 @@ import { Popover, Text, readMeta } from './parts.js';
 import { RangePicker } from './range-picker.js';
 import { linkTo, useTeam } from './session.js';
 import { type Go, NO_FILTERS, type State } from './state.js';
+import { WORDS } from './words.js';
 
 export function Header(props: {
   state: State;
+  /** The view that is shown. */
+  view: State['view'];
   go: Go;
   app: App | undefined;
   apps: App[] | null;
@@ -25,10 +28,18 @@ export function Header(props: {
     else return false;
     return true;
   });
+  const hasSeveral = apps !== null && apps.length > 1;
+  const isOfApp = props.view !== 'apps';
   const view = (name: State['view'], label: string) => (
     <a
-      href={linkTo(state, { view: name, request: null, tab: null })}
-      aria-current={state.view === name ? 'page' : undefined}
+      href={linkTo(state, {
+        view: name,
+        // Without an app, the address means all of them.
+        app: name === 'apps' ? null : hasSeveral ? (app?.id ?? state.app) : state.app,
+        request: null,
+        tab: null,
+      })}
+      aria-current={props.view === name ? 'page' : undefined}
     >
       {label}
     </a>
@@ -43,13 +54,24 @@ export function Header(props: {
         class="control app-picker"
         aria-label="App"
         disabled={!apps || apps.length === 0}
-        onChange={(event) =>
-          go({ ...NO_FILTERS, app: Number(event.currentTarget.value), request: null, tab: null })
+        onChange={({ currentTarget: { value } }) =>
+          go({
+            ...NO_FILTERS,
+            app: value === '' ? null : Number(value),
+            view: value === '' ? 'apps' : isOfApp ? state.view : 'overview',
+            request: null,
+            tab: null,
+          })
         }
       >
         {!app && <option>…</option>}
+        {hasSeveral && (
+          <option value="" selected={!isOfApp}>
+            All apps
+          </option>
+        )}
         {apps?.map(({ id, name }) => (
-          <option key={id} value={id} selected={id === app?.id}>
+          <option key={id} value={id} selected={isOfApp && id === app?.id}>
             {name.slice(0, 100)}
           </option>
         ))}
@@ -57,7 +79,7 @@ export function Header(props: {
       <select
         class="control"
         aria-label="Environment"
-        disabled={!app || app.envs.length === 0}
+        disabled={!isOfApp || !app || app.envs.length === 0}
         onChange={(event) => go({ env: event.currentTarget.value || null })}
       >
         <option value="" selected={state.env === null}>
@@ -70,11 +92,12 @@ export function Header(props: {
         ))}
       </select>
       <nav aria-label="Views">
+        {hasSeveral && view('apps', 'Apps')}
         {view('overview', 'Overview')}
         {view('requests', 'Requests')}
       </nav>
       <div class="right">
-        {app && app.envs.length > 0 && (
+        {app && (app.envs.length > 0 || !isOfApp) && (
           <>
             <RangePicker />
             <button
@@ -99,18 +122,17 @@ export function Header(props: {
         >
           ?
         </button>
-        {apps && (
-          <Popover label="Key" class="control">
-            <KeyBox api={api} end={props.end} />
-          </Popover>
-        )}
+        <Popover label="Account" class="control">
+          <Account api={api} end={props.end} help={() => help.current?.showModal()} />
+        </Popover>
       </div>
       <Help dialog={help} />
     </header>
   );
 }
 
-function KeyBox({ api, end }: { api: Api; end: (reason: string | null) => void }) {
+function Account(props: { api: Api; end: (reason: string | null) => void; help: () => void }) {
+  const { api, end, help } = props;
   const team = useTeam(api);
   const limit = api.rateLimit;
   return (
@@ -124,9 +146,14 @@ function KeyBox({ api, end }: { api: Api; end: (reason: string | null) => void }
           {formatNumber(limit.limit)}
         </p>
       )}
-      <button type="button" class="small" onClick={() => end(null)}>
-        Forget the key
-      </button>
+      <div class="buttons">
+        <button type="button" class="small" onClick={help}>
+          Help
+        </button>
+        <button type="button" class="small" onClick={() => end(null)}>
+          Sign out
+        </button>
+      </div>
     </div>
   );
 }
@@ -140,12 +167,35 @@ const KEYS = [
   ['?', 'This help'],
 ] as const;
 
+const HELP = [
+  ['p50', WORDS.p50],
+  ['p95', WORDS.p95],
+  ['Apdex', WORDS.apdex],
+  ['Error rate', WORDS.errorRate],
+  ['4xx, 5xx', `${WORDS.clientErrors} ${WORDS.serverErrors}`],
+  ['No route', WORDS.noRoute],
+  [
+    '▲ ▼',
+    'The change from the period before, or from the same days of last week: the time range has the choice.',
+  ],
+] as const;
+
 function Help({ dialog }: { dialog: { current: HTMLDialogElement | null } }) {
   const hasDocs = readMeta('docs') === 'on';
   return (
     <dialog ref={dialog} aria-labelledby="help-title">
       <form method="dialog">
-        <h2 id="help-title">Keys</h2>
+        <h2 id="help-title">Help</h2>
+        <h3>Words</h3>
+        <dl class="words">
+          {HELP.map(([word, meaning]) => (
+            <div key={word}>
+              <dt>{word}</dt>
+              <dd>{meaning}</dd>
+            </div>
+          ))}
+        </dl>
+        <h3>Keyboard</h3>
         <dl class="keys">
           {KEYS.map(([key, description]) => (
             <div key={key}>

@@ -1,104 +1,112 @@
-import type { Consumer, MetricsRow } from './api.js';
+import { Changes } from './changes.js';
 import { Chart } from './chart.js';
 import { useOverviewData } from './overview-data.js';
-import { ApiRequest, Panel, Text } from './parts.js';
+import { Panel } from './parts.js';
 import { PointsTable } from './points-table.js';
-import { sayNothing, useSession } from './session.js';
-import { toPattern } from './state.js';
+import { hasSearch, sayNothing, useSession } from './session.js';
+import { type Interval, listIntervals } from './time.js';
 import { TopTable } from './top-table.js';
 import { Totals } from './totals.js';
 
-/** Traffic over time, and the endpoints and consumers behind it. */
+const INTERVALS: Record<Interval, string> = { minute: 'By minute', hour: 'By hour', day: 'By day' };
+/** Statuses before a click on "more". */
+const STATUSES = 6;
+
+/** Traffic over time, and the endpoints, consumers and statuses behind it. */
 export function Overview() {
   const { app, state, go } = useSession();
-  const { series, totals, endpoints, consumers, names } = useOverviewData();
+  const { window, series, totals, endpoints, consumers, statuses, names } = useOverviewData();
   const { points, window: charted } = series.value ?? {};
   const hasNothing = points?.every(({ requests }) => requests === 0) && !totals.value?.data[0]?.requests;
+  const against = charted?.before?.name ?? '';
   return (
     <main class="overview" id="main">
       <h1 class="visually-hidden">Overview of {app.name}</h1>
-      <section class="totals-box" aria-label="Totals">
-        <Totals load={totals} points={points} />
-        {totals.value && <ApiRequest curl={totals.value.curl} of="Totals" />}
-      </section>
+      {hasSearch(state) && (
+        <p class="note muted">
+          Counts are not kept by URL, duration, size, client, exception or ID: these filters narrow Requests
+          alone.
+        </p>
+      )}
+      <Panel
+        title="Totals"
+        curl={totals.value?.curl}
+        isBusy={totals.isLoading}
+        actions={
+          <button
+            type="button"
+            class="small"
+            aria-pressed={state.changed !== null}
+            onClick={() => go({ changed: state.changed === null ? 'requests' : null }, 'replace')}
+          >
+            What changed?
+          </button>
+        }
+      >
+        <Totals load={totals} series={series.value} />
+      </Panel>
+      {state.changed !== null && <Changes window={window} measure={state.changed} />}
       <Panel
         title="Traffic"
         curl={series.value?.curl}
         isBusy={series.isLoading}
         class="traffic"
         actions={
-          <button
-            type="button"
-            class="small quiet"
-            aria-pressed={state.isTable}
-            onClick={() => go({ isTable: !state.isTable }, 'replace')}
-          >
-            Table
-          </button>
+          <>
+            <select
+              class="small quiet"
+              aria-label="Interval"
+              onChange={({ currentTarget }) => go({ interval: currentTarget.value as Interval }, 'replace')}
+            >
+              {charted &&
+                listIntervals(charted.from, charted.to, Date.now()).map((interval) => (
+                  <option key={interval} value={interval} selected={charted.interval === interval}>
+                    {INTERVALS[interval]}
+                  </option>
+                ))}
+            </select>
+            <button
+              type="button"
+              class="small quiet"
+              aria-pressed={state.isTable}
+              onClick={() => go({ isTable: !state.isTable }, 'replace')}
+            >
+              As table
+            </button>
+          </>
         }
       >
         <div class="traffic-body">
           {points && charted && state.isTable && <PointsTable points={points} window={charted} />}
           {points && charted && !state.isTable && (
-            <Chart points={points} window={charted} onZoom={(from, to) => go({ range: { from, to } })} />
+            <Chart
+              points={points}
+              window={charted}
+              hasTimes={totals.value?.data[0]?.response_time_p95 !== null}
+              onZoom={(from, to) => go({ range: { from, to }, interval: null })}
+            />
           )}
           {hasNothing && <p class="nothing">{sayNothing(state)}</p>}
         </div>
       </Panel>
       <div class="columns">
-        <TopTable
-          title="Endpoints"
-          load={endpoints}
-          name={(row) => <EndpointName row={row} />}
-          isChosen={({ method, path }) => state.method === method && state.path === toPattern(path ?? '')}
-          choose={({ method = null, path }) => go({ method, path: toPattern(path ?? '') })}
-          canChoose={({ path }) => path !== null}
-        />
+        <TopTable title="Endpoints" of="Endpoint" load={endpoints} names={names} against={against} />
         <TopTable
           title="Consumers"
+          of="Consumer"
           load={{ ...consumers, isLoading: consumers.isLoading || !names }}
-          name={({ consumer_id }) => <ConsumerName id={consumer_id ?? null} names={names} />}
-          isChosen={({ consumer_id }) => state.consumer === consumer_id}
-          choose={({ consumer_id = null }) => go({ consumer: consumer_id })}
-          canChoose={({ consumer_id }) => consumer_id !== null}
+          names={names}
+          against={against}
+        />
+        <TopTable
+          title="Statuses"
+          of="Status"
+          load={statuses}
+          names={names}
+          against={against}
+          length={STATUSES}
         />
       </div>
     </main>
-  );
-}
-
-function EndpointName({ row: { method, path } }: { row: MetricsRow }) {
-  if (path === null || path === undefined) return <span class="muted">No route</span>;
-  return (
-    <>
-      <span class="method">
-        <Text>{method ?? ''}</Text>
-      </span>{' '}
-      <Text>{path}</Text>
-    </>
-  );
-}
-
-function ConsumerName({
-  id,
-  names,
-}: {
-  id: number | null;
-  names: ReadonlyMap<number, Consumer> | undefined;
-}) {
-  if (id === null) return <span class="muted">No consumer</span>;
-  if (!names) return <span class="placeholder" />;
-  const consumer = names.get(id);
-  if (!consumer) return <>Consumer {id}</>;
-  return (
-    <>
-      <Text>{consumer.name}</Text>
-      {consumer.group && (
-        <span class="muted">
-          {' '}
-          <Text>{consumer.group.name}</Text>
-        </span>
-      )}
-    </>
   );
 }

@@ -21,7 +21,7 @@ export function PointsTable({ points, window }: { points: readonly Point[]; wind
             <tr key={point.start}>
               <th scope="row">{namePeriod(point, window)}</th>
               <td class="number">{formatNumber(point.requests)}</td>
-              <td class="number">{formatNumber(point.before)}</td>
+              <td class="number">{formatNumber(point.before?.requests)}</td>
               <td class="number">{formatNumber(point.clientErrors)}</td>
               <td class="number">{formatNumber(point.serverErrors)}</td>
               <td class="number">{formatShare(point.errorRate)}</td>

@@ -1,13 +1,17 @@
 import type { MetricsRow } from './api.js';
 import { type Window, formatPeriod, listStarts } from './time.js';
 
+/** Percentiles of fewer requests say nothing of the others. */
+export const LEAST_FOR_PERCENTILES = 20;
+
 /** One period of the chart; values are `null` if they are unknown. */
 export interface Point {
   start: number;
   end: number;
   requests: number;
-  /** Requests of the same period one window earlier; null if they are unknown. */
-  before: number | null;
+  /** The same period of the window that it is compared with; null if there is none. */
+  before: { requests: number; bytes: number } | null;
+  bytes: number;
   clientErrors: number;
   serverErrors: number;
   errorRate: number | null;
@@ -16,27 +20,46 @@ export interface Point {
 }
 
 /** The periods of the window with their rows; the API leaves out periods without requests. */
-export function toPoints(rows: readonly MetricsRow[], window: Window): Point[] {
-  const { from, to, previousFrom, interval, zone } = window;
+export function toPoints(rows: readonly MetricsRow[], window: Window, isComparable: boolean): Point[] {
+  const { from, to, before, interval, zone } = window;
   const byStart = new Map(rows.map((row) => [Date.parse(row.period_start), row]));
   const starts = listStarts(from, to, interval, zone);
-  const before = previousFrom === null ? [] : listStarts(previousFrom, from, interval, zone);
-  const hasBefore = before.some((start) => byStart.has(start));
+  const earlierStarts = before && isComparable ? listStarts(before.from, before.to, interval, zone) : [];
   return starts.map((start, index) => {
     const row = byStart.get(start);
-    const earlier = before[index];
+    const earlier = earlierStarts[index];
+    const rowBefore = earlier === undefined ? undefined : byStart.get(earlier);
+    const hasPercentiles = (row?.requests ?? 0) >= LEAST_FOR_PERCENTILES;
     return {
       start,
       end: starts[index + 1] ?? to,
       requests: row?.requests ?? 0,
-      before: hasBefore && earlier !== undefined ? (byStart.get(earlier)?.requests ?? 0) : null,
+      before:
+        earlier === undefined
+          ? null
+          : { requests: rowBefore?.requests ?? 0, bytes: rowBefore?.bytes_sent ?? 0 },
+      bytes: row?.bytes_sent ?? 0,
       clientErrors: row?.client_errors ?? 0,
       serverErrors: row?.server_errors ?? 0,
       errorRate: row?.error_rate ?? null,
-      p50: row?.response_time_p50 ?? null,
-      p95: row?.response_time_p95 ?? null,
+      p50: hasPercentiles ? (row?.response_time_p50 ?? null) : null,
+      p95: hasPercentiles ? (row?.response_time_p95 ?? null) : null,
     };
   });
+}
+
+/**
+ * The change of a sum from the earlier window. The running period is left out of both: otherwise the
+ * comparison would say "less" until it ends.
+ */
+export function compareSums(
+  points: readonly Point[],
+  name: 'requests' | 'bytes',
+): { now: number; before: number } | null {
+  const whole = points.filter((point) => !isRunning(point));
+  if (whole.every(({ before }) => before === null)) return null;
+  const sum = (read: (point: Point) => number) => whole.reduce((total, point) => total + read(point), 0);
+  return { now: sum((point) => point[name]), before: sum(({ before }) => before?.[name] ?? 0) };
 }
 
 export function isRunning({ end }: Point): boolean {

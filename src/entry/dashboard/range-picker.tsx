@@ -1,14 +1,38 @@
 import { useState } from 'preact/hooks';
 import { Field, Popover } from './parts.js';
 import { useSession, useWindow } from './session.js';
-import { PRESETS, type Preset, formatWindow, fromInput, timeZone, toInput } from './time.js';
+import {
+  type Comparison,
+  PRESETS,
+  type Preset,
+  type Zone,
+  formatWindow,
+  fromInput,
+  getWindow,
+  timeZone,
+  toInput,
+} from './time.js';
 
-/** Presets, a custom range, and the zone of all times. */
+const COMPARISONS: Record<Comparison, string> = {
+  before: 'Period before',
+  week: 'Same days of last week',
+};
+/** With a browser in UTC there is nothing to choose. */
+const hasZones = timeZone('local') !== 'UTC';
+
+/** Presets, a custom range, what it is compared with, and the zone of all times. */
 export function RangePicker() {
   const { state, go } = useSession();
   const { range, zone } = state;
   const window = useWindow(state, null);
-  const shown = 'preset' in range ? PRESETS[range.preset][0] : formatWindow(window);
+  const usual = getWindow(range, zone, Date.now());
+  // A longer interval than the usual one rounds the range up.
+  const isRounded = window.to - window.from > usual.to - usual.from;
+  const shown =
+    'preset' in range && !isRounded
+      ? PRESETS[range.preset].name
+      : // What the address asks for, also where nothing of it is kept.
+        formatWindow('from' in range && window.remark !== null ? { ...window, ...range } : window);
   const [error, setError] = useState('');
   return (
     <Popover
@@ -17,7 +41,7 @@ export function RangePicker() {
         <>
           <span class="visually-hidden">Time range: </span>
           {shown}
-          <span class="muted zone">{zone === 'utc' ? 'UTC' : 'local'}</span>
+          {hasZones && <span class="muted zone">{nameZone(zone)}</span>}
         </>
       }
     >
@@ -31,10 +55,10 @@ export function RangePicker() {
                 aria-pressed={'preset' in range && range.preset === preset}
                 onClick={() => {
                   close();
-                  go({ range: { preset } });
+                  go({ range: { preset }, interval: null });
                 }}
               >
-                {PRESETS[preset][0]}
+                {PRESETS[preset].name}
               </button>
             ))}
           </div>
@@ -56,7 +80,7 @@ export function RangePicker() {
                 return;
               }
               close();
-              go({ range: { from, to } });
+              go({ range: { from, to }, interval: null });
             }}
           >
             <Field label="From">
@@ -75,22 +99,48 @@ export function RangePicker() {
               {error}
             </p>
           </form>
-          <fieldset>
-            <legend>Times in</legend>
-            {(['local', 'utc'] as const).map((choice) => (
-              <label key={choice}>
-                <input
-                  type="radio"
-                  name="zone"
-                  checked={zone === choice}
-                  onChange={() => go({ zone: choice }, 'replace')}
-                />
-                {choice === 'utc' ? 'UTC' : timeZone('local').replaceAll('_', ' ')}
-              </label>
-            ))}
-          </fieldset>
+          <Choices
+            legend="Compare with"
+            choices={COMPARISONS}
+            chosen={state.compare}
+            choose={(compare) => go({ compare }, 'replace')}
+          />
+          {hasZones && (
+            <Choices
+              legend="Times in"
+              choices={{ local: nameZone('local'), utc: 'UTC' }}
+              chosen={zone}
+              choose={(choice) => go({ zone: choice }, 'replace')}
+            />
+          )}
         </div>
       )}
     </Popover>
+  );
+}
+
+const nameZone = (zone: Zone) => timeZone(zone).replaceAll('_', ' ');
+
+function Choices<Word extends string>(props: {
+  legend: string;
+  choices: Record<Word, string>;
+  chosen: Word;
+  choose: (word: Word) => void;
+}) {
+  return (
+    <fieldset>
+      <legend>{props.legend}</legend>
+      {(Object.keys(props.choices) as Word[]).map((word) => (
+        <label key={word}>
+          <input
+            type="radio"
+            name={props.legend}
+            checked={props.chosen === word}
+            onChange={() => props.choose(word)}
+          />
+          {props.choices[word]}
+        </label>
+      ))}
+    </fieldset>
   );
 }

@@ -59,7 +59,7 @@ const COLUMNS: readonly Column[] = [
   {
     id: 'consumer',
     name: 'Consumer',
-    field: 'consumer_id',
+    field: 'consumer',
     isUsual: true,
     show: ({ consumer }) => consumer !== null && <Text max={100}>{consumer}</Text>,
   },

@@ -1,8 +1,18 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import type { RequestLog, RequestLogsQuery } from './api.js';
-import { type Session, toFailure, useSession, useWhileVisible, useWindow } from './session.js';
+import { searchLogs } from './search.js';
+import {
+  type Session,
+  hasSearch,
+  hasWrongStatus,
+  listLogFilters,
+  toFailure,
+  useSession,
+  useWhileVisible,
+  useWindow,
+} from './session.js';
 import { toLogsPattern } from './state.js';
-import { toIso } from './time.js';
+import { logsKeptFrom, toIso } from './time.js';
 
 const PAGE = 100;
 const TAIL_MS = 5000;
@@ -14,15 +24,21 @@ const TAIL_ROWS = 1000;
 /** Client libraries send at least every minute, so new requests may be a little older than listed ones. */
 const TAIL_OVERLAP_MS = 120_000;
 
-interface List {
-  id: string;
+interface Page {
   logs: RequestLog[];
-  /** The parameters of the request for the next page: the token, or the end if the tail pushed rows out. */
+  /**
+   * The parameters of the request for the next page: the token; the end, if the tail pushed rows out or in a
+   * search.
+   */
   next: Pick<RequestLogsQuery, 'next_token' | 'end' | 'limit'> | undefined;
+  curl: string | undefined;
+}
+
+interface List extends Page {
+  id: string;
   isLoading: boolean;
   /** Whether the last page could not be loaded: scrolling would request it again at once. */
   hasFailed: boolean;
-  curl: string | undefined;
 }
 
 /** The request logs of the window, page by page, and new ones while the tail is on. */
@@ -30,7 +46,9 @@ export function useRequestLogs() {
   const session = useSession();
   const { api, app, state, retries, fail } = session;
   const filters = toQuery(session);
-  const id = JSON.stringify([app.id, filters, state.range, state.zone, retries]);
+  const isSearch = hasSearch(state);
+  const search = listLogFilters(state);
+  const id = JSON.stringify([app.id, filters, isSearch && search, state.range, state.zone, retries]);
   const window = useWindow(state, [id, state.isTail]);
   const [list, setList] = useState<List>({
     id: '',
@@ -47,22 +65,34 @@ export function useRequestLogs() {
     ...(!window.isLive && { end: toIso(window.to) }),
   };
 
+  /** The requests since a time, or those before the end of the last page. */
+  const find = async (from: number, next?: List['next']): Promise<Page> => {
+    if (!filters) return { logs: [], next: undefined, curl: undefined };
+    if (!isSearch) {
+      const query = { ...filters, ...bounds, start: toIso(from), ...next };
+      const { data, curl } = await api.requestLogs(app.id, query);
+      const { next_token } = data;
+      return { logs: data.data, next: next_token === undefined ? undefined : { next_token }, curl };
+    }
+    const to = next?.end === undefined ? window.to : Date.parse(next.end);
+    const start = Math.max(from, logsKeptFrom(Date.now()));
+    if (start >= to) return { logs: [], next: undefined, curl: undefined };
+    const { logs, searchedFrom, curl } = await searchLogs(api, app.id, search, { from: start, to });
+    return { logs, next: searchedFrom > start ? { end: toIso(searchedFrom) } : undefined, curl };
+  };
   const load = useCallback(
     async (next?: List['next']) => {
       setList((old) => ({ ...old, isLoading: true }));
       try {
-        const query = filters && { ...filters, ...bounds, ...next };
-        const { data: page, curl } = query
-          ? await api.requestLogs(app.id, query)
-          : { data: { data: [], next_token: undefined }, curl: undefined };
+        const page = await find(window.from, next);
         if (current.current !== id) return;
         setList((old) => ({
           id,
-          logs: next ? merge(old.logs, page.data) : page.data,
-          next: page.next_token === undefined ? undefined : { next_token: page.next_token },
+          logs: next ? merge(old.logs, page.logs) : page.logs,
+          next: page.next,
           isLoading: false,
           hasFailed: false,
-          curl: next ? old.curl : curl,
+          curl: next ? old.curl : page.curl,
         }));
       } catch (error) {
         if (current.current !== id) return;
@@ -77,12 +107,9 @@ export function useRequestLogs() {
   useWhileVisible(TAIL_MS, state.isTail && window.isLive && list.id === id, () => {
     const newest = list.logs[0];
     const since = newest ? Date.parse(newest.timestamp) - TAIL_OVERLAP_MS : window.from;
-    const start = toIso(Math.max(window.from, since));
-    if (!filters) return;
-    api.requestLogs(app.id, { ...filters, start, limit: TAIL_ROWS }).then(
-      ({ data: page }) => {
-        if (current.current === id)
-          setList((old) => addToTail(old, page.data, page.next_token !== undefined));
+    find(Math.max(window.from, since), { limit: TAIL_ROWS }).then(
+      ({ logs, next }) => {
+        if (current.current === id) setList((old) => addToTail(old, logs, next !== undefined));
       },
       (error: unknown) => fail(toFailure(error)),
     );
@@ -91,12 +118,13 @@ export function useRequestLogs() {
 }
 
 /**
- * The filters of the state as parameters of Get Request Logs; null if the app does not have the environment.
+ * The filters of the state as parameters of Get Request Logs; null if nothing can match them: the app does
+ * not have the environment, or the status is none.
  */
 function toQuery({ app, state }: Session): RequestLogsQuery | null {
   const { env, consumer, method, path, status } = state;
   const knownEnv = app.envs.find(({ name }) => name === env);
-  if (env !== null && !knownEnv) return null;
+  if ((env !== null && !knownEnv) || hasWrongStatus(state)) return null;
   return {
     limit: PAGE,
     ...(knownEnv && { app_env_id: knownEnv.id }),

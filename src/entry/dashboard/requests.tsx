@@ -1,32 +1,38 @@
 import type { RefObject } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { RequestLog } from './api.js';
+import { Bars } from './bars.js';
 import { Details } from './details.js';
 import { Export } from './export.js';
 import { formatNumber } from './format.js';
 import { useKeys } from './keys.js';
+import { loadSeries } from './overview-data.js';
 import { ApiRequest } from './parts.js';
+import { type Point, toPoints } from './points.js';
 import { type Column, ColumnPicker, chosenColumns, columnClass } from './request-columns.js';
 import { useRequestLogs } from './request-list.js';
-import { linkTo, sayNothing, useSession } from './session.js';
+import { hasSearch, linkTo, listFilters, sayNothing, useLoad, useSession, withoutScope } from './session.js';
 import { hasAsterisk } from './state.js';
+import { type Window, formatTime, logsKeptFrom } from './time.js';
 
 /** After this many rows a button loads more pages, because rows take the browser's memory. */
 const SCROLL_ROWS = 3000;
 
 /** The request logs of the window, next to the open request. */
 export function Requests() {
-  const { state, go } = useSession();
+  const { app, state, go } = useSession();
   const { list, load, window, isCurrent } = useRequestLogs();
   const { logs, next } = list;
   const columns = chosenColumns(state);
+  const keptFrom = logsKeptFrom(Date.now());
   const body = useRef<HTMLTableSectionElement>(null);
   const { selected, open, close } = useSelection(logs, body, isCurrent);
   return (
     <main class={state.request === null ? 'requests' : 'requests with-details'} id="main">
+      <h1 class="visually-hidden">Requests of {app.name}</h1>
       <section class="panel logs" aria-labelledby="logs-title" aria-busy={list.isLoading}>
         <header>
-          <h1 id="logs-title">Requests</h1>
+          <h2 id="logs-title">Requests</h2>
           <span class="muted count" role="status">
             {isCurrent &&
               `${formatNumber(logs.length)}${next ? ' newest' : ''} ${state.isTail ? '· live' : ''}`}
@@ -44,7 +50,14 @@ export function Requests() {
           <Export from={window.from} until={window.isLive ? null : window.to} columns={columns} />
           <ApiRequest curl={list.curl} of="Requests" />
         </header>
-        {hasAsterisk(state.path ?? '') && (
+        <Strip window={window} logs={isCurrent ? logs : []} />
+        {keptFrom > window.from && (
+          <p class="note muted">
+            Single requests are kept for 15 days: since {formatTime(keptFrom, 'weekday', state.zone)}.
+            Overview has the counts of the time before.
+          </p>
+        )}
+        {hasAsterisk(state.path ?? '') && !hasSearch(state) && (
           <p class="note muted">
             The API lists request logs by a pattern, in which * is any text, so requests of other paths may be
             among these. Overview and Export have the path alone.
@@ -76,7 +89,11 @@ export function Requests() {
               )}
             </tbody>
           </table>
-          {isCurrent && logs.length === 0 && <p class="nothing">{sayNothing(state)}</p>}
+          {isCurrent && logs.length === 0 && (
+            <p class="nothing">
+              {keptFrom >= window.to ? 'No single requests are kept of this time.' : sayNothing(state)}
+            </p>
+          )}
           <More
             isOn={isCurrent && next !== undefined && !list.isLoading}
             isScrolled={logs.length < SCROLL_ROWS && !list.hasFailed}
@@ -94,6 +111,49 @@ export function Requests() {
       )}
     </main>
   );
+}
+
+/**
+ * Requests by period under the same filters. Counts are not kept by all filters: then the bars are of the
+ * listed requests.
+ */
+function Strip({ window, logs }: { window: Window; logs: RequestLog[] }) {
+  const { api, app, state, go, retries } = useSession();
+  const isSearch = hasSearch(state);
+  const { value } = useLoad(
+    isSearch ? null : `strip ${app.id} ${JSON.stringify([window, listFilters(state), retries])}`,
+    () => loadSeries(api, app.id, state, { ...window, before: null }).catch(withoutScope),
+  );
+  const points = useMemo(() => (isSearch ? countLogs(logs, window) : value?.points), [isSearch, logs, value]);
+  return (
+    <div class="strip">
+      {points && (
+        <Bars
+          points={points}
+          label={isSearch ? 'Listed requests by period' : 'Requests by period'}
+          choose={(index) => {
+            const { start, end } = points[index] ?? {};
+            if (start !== undefined && end !== undefined)
+              go({ range: { from: start, to: end }, interval: null });
+          }}
+        />
+      )}
+    </div>
+  );
+}
+
+/** The points of a chart, by the requests that are listed. */
+function countLogs(logs: readonly RequestLog[], window: Window): Point[] {
+  const points = toPoints([], window, false);
+  for (const { timestamp, status_code } of logs) {
+    const at = Date.parse(timestamp);
+    const point = points[points.findLastIndex(({ start }) => start <= at)];
+    if (!point) continue;
+    point.requests++;
+    if (status_code >= 500) point.serverErrors++;
+    else if (status_code >= 400) point.clientErrors++;
+  }
+  return points;
 }
 
 /** The selected row, which clicks and keys move, and the open request, which is in the address. */

@@ -1,7 +1,16 @@
 import { createContext } from 'preact';
 import { useContext, useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { type Api, ApiFailure, type App, type Consumer, type Team } from './api.js';
-import { type Go, NO_FILTERS, type State, formatState, toExactPath } from './state.js';
+import { type Api, ApiFailure, type App, type Consumer, type ExportQuery, type Team } from './api.js';
+import {
+  type Go,
+  NO_FILTERS,
+  NO_SEARCH,
+  STATUS,
+  type State,
+  UUID,
+  formatState,
+  toExactPath,
+} from './state.js';
 import { type Window, getWindow } from './time.js';
 
 /** The shared context of all views: the API with the key, the state, and the handling of failed loads. */
@@ -94,8 +103,8 @@ export function useTeam(api: Api): Team | undefined {
   return team;
 }
 
-/** A key whose scopes leave out the names may still read the figures. */
-function withoutNames(error: unknown): null {
+/** A key whose scopes leave out names or comparisons may still read the figures. */
+export function withoutScope(error: unknown): null {
   if (error instanceof ApiFailure && error.isOfScopes) return null;
   throw error;
 }
@@ -119,7 +128,7 @@ export function useConsumers(
   const hour = since?.replace(/T(\d\d).*/, 'T$1:00Z') ?? null;
   const { value, failure } = useLoad(
     hour === null ? null : `names ${app.id} ${hour} ${wanted.join()}`,
-    () => loadConsumers(api, app.id, hour ?? '', wanted).catch(withoutNames),
+    () => loadConsumers(api, app.id, hour ?? '', wanted).catch(withoutScope),
     `names ${app.id}`,
   );
   return useMemo(
@@ -170,10 +179,11 @@ export function useWhileVisible(everyMs: number, isOn: boolean, call: () => void
 }
 
 /** The window of the state, fixed until the range changes or `key` does. */
-export function useWindow({ range, zone }: State, key: unknown): Window {
-  const id = JSON.stringify([range, zone, key]);
+export function useWindow(state: State, key: unknown): Window {
+  const { range, zone, interval, compare } = state;
+  const id = JSON.stringify([range, zone, interval, compare, key]);
   const fixed = useRef<{ id: string; window: Window } | undefined>(undefined);
-  if (fixed.current?.id !== id) fixed.current = { id, window: getWindow(range, zone, Date.now()) };
+  if (fixed.current?.id !== id) fixed.current = { id, window: getWindow(range, zone, Date.now(), state) };
   return fixed.current.window;
 }
 
@@ -198,7 +208,7 @@ function toLike(pattern: string): string {
   );
 }
 
-/** The filters of the state for the two POST operations. */
+/** The filters of the state that counts have as well. */
 export function listFilters({ env, consumer, method, path, status }: State): Filter[] {
   const filters: Filter[] = [];
   if (env !== null) filters.push({ field: 'env', op: 'eq', value: env });
@@ -219,8 +229,38 @@ export function listFilters({ env, consumer, method, path, status }: State): Fil
   return filters;
 }
 
+/** All filters of the state, for request logs. */
+export function listLogFilters(state: State) {
+  const { url, slower, larger, client, exception, id } = state;
+  const filters: NonNullable<ExportQuery['filters']> = [...listFilters(state)];
+  if (url !== null) filters.push({ field: 'url', op: 'contains', value: url });
+  if (slower !== null) filters.push({ field: 'response_time_ms', op: 'gte', value: slower });
+  if (larger !== null) filters.push({ field: 'response_size_bytes', op: 'gte', value: larger });
+  if (client !== null) filters.push({ field: 'client_ip', op: 'contains', value: client });
+  if (exception !== null) filters.push({ field: 'exception_type', op: 'contains', value: exception });
+  if (id !== null) filters.push({ field: 'request_uuid', op: 'eq', value: UUID.test(id) ? id : NO_UUID });
+  return filters;
+}
+
+/** No request has it. */
+const NO_UUID = '00000000-0000-0000-0000-000000000000';
+
+/** Whether a filter is set that only request logs have. */
+export function hasSearch(state: State): boolean {
+  return hasAny(state, NO_SEARCH);
+}
+
 export function hasFilters(state: State): boolean {
-  return Object.keys(NO_FILTERS).some((name) => state[name as keyof typeof NO_FILTERS] !== null);
+  return hasAny(state, NO_FILTERS);
+}
+
+function hasAny(state: State, names: Partial<typeof NO_FILTERS>): boolean {
+  return Object.keys(names).some((name) => state[name as keyof typeof NO_FILTERS] !== null);
+}
+
+/** Whether the status of the address is none: then nothing matches it. */
+export function hasWrongStatus({ status }: State): boolean {
+  return status !== null && !STATUS.test(status);
 }
 
 export function sayNothing(state: State): string {

@@ -27,9 +27,10 @@ export function explainKey(failure: ApiFailure, hasWorked: boolean): string {
 export function SignIn(props: {
   /** Why the last key was not accepted; null if there was none. */
   message: string | null;
-  onKey: (key: string, api: Api) => void;
+  onKey: (key: string, isKept: boolean, api: Api) => void;
 }) {
   const [text, setText] = useState('');
+  const [isKept, setIsKept] = useState(false);
   const [message, setMessage] = useState(props.message);
   const [isBusy, setIsBusy] = useState(false);
   const [retryAt, setRetryAt] = useState(0);
@@ -46,7 +47,7 @@ export function SignIn(props: {
     const api = new Api(key);
     try {
       await api.apps();
-      props.onKey(key, api);
+      props.onKey(key, isKept, api);
     } catch (error) {
       const failure = toFailure(error);
       setMessage(explainKey(failure, false));
@@ -67,11 +68,22 @@ export function SignIn(props: {
           <i class="logo" aria-hidden="true" />
           Request Analytics
         </h1>
+        {/* Password managers save a password with a user name. */}
+        <input
+          class="visually-hidden"
+          name="username"
+          autocomplete="username"
+          aria-hidden="true"
+          tabIndex={-1}
+          readOnly
+          value={`Request Analytics ${text.trim().split('.', 1)[0]}`}
+        />
         <label for="key">API key of your team</label>
         <input
           id="key"
+          name="password"
           type="password"
-          autocomplete="off"
+          autocomplete="current-password"
           spellcheck={false}
           autofocus
           aria-describedby="key-message key-note"
@@ -87,12 +99,21 @@ export function SignIn(props: {
             </>
           )}
         </p>
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={isKept}
+            onChange={(event) => setIsKept(event.currentTarget.checked)}
+          />
+          Keep me signed in on this device
+        </label>
         <button type="submit" class="primary" disabled={isBusy || retryAt > Date.now()}>
           {isBusy ? 'Checking…' : 'Open'}
         </button>
         <p id="key-note" class="muted">
-          The key stays in this tab until you close it, and is sent to this service alone. An operator makes
-          one with <code>npm run -s cli -- key create --team 1</code>.
+          The key stays in this tab until you close it{isKept && ', and on this device until you sign out'}.
+          It is sent to this service alone. An operator makes one with{' '}
+          <code>npm run -s cli -- key create --team 1</code>.
         </p>
       </form>
     </main>

@@ -1,8 +1,27 @@
 import { useCallback, useEffect, useState } from 'preact/hooks';
-import { PRESETS, type Preset, type Range, type Zone, toIso } from './time.js';
+import type { ChangesQuery } from './api.js';
+import {
+  type Comparison,
+  type Interval,
+  PRESETS,
+  type Preset,
+  type Range,
+  type Zone,
+  toIso,
+} from './time.js';
 
-type View = 'overview' | 'requests';
-export type Sort = 'requests' | 'errors' | 'p95';
+type View = 'apps' | 'overview' | 'requests';
+export type Sort = 'requests' | 'client' | 'server' | 'p95';
+type Measure = ChangesQuery['measure'];
+
+/** What "What changed?" explains. */
+export const MEASURES: Record<Measure, string> = {
+  requests: 'Requests',
+  errors: 'Errors',
+  client_errors: '4xx',
+  server_errors: '5xx',
+  response_time: 'Response time, p95',
+};
 
 /** The state of the page. All of it is in the URL, so that Back, a reload and a link show the same. */
 export interface State {
@@ -11,6 +30,9 @@ export interface State {
   app: number | null;
   range: Range;
   zone: Zone;
+  compare: Comparison;
+  /** Null: the usual one of the range. */
+  interval: Interval | null;
   env: string | null;
   consumer: number | null;
   method: string | null;
@@ -18,9 +40,23 @@ export interface State {
   path: string | null;
   /** Status codes and classes, separated by commas. */
   status: string | null;
+  /** A text in the URL. */
+  url: string | null;
+  /** Milliseconds that requests took at least. */
+  slower: number | null;
+  /** Bytes that responses had at least. */
+  larger: number | null;
+  /** A text in the address of the client. */
+  client: string | null;
+  /** A text in the type of the exception. */
+  exception: string | null;
+  /** UUID of a request. */
+  id: string | null;
   sort: Sort;
   /** Whether the chart is shown as a table. */
   isTable: boolean;
+  /** The measure whose change is explained; null: none. */
+  changed: Measure | null;
   /** Columns of the request logs; null: the default columns. */
   columns: string[] | null;
   isTail: boolean;
@@ -30,7 +66,26 @@ export interface State {
 }
 
 const DEFAULT_RANGE: Preset = '24h';
-export const NO_FILTERS = { env: null, consumer: null, method: null, path: null, status: null } as const;
+/** Filters that only request logs have: counts are not kept by them. */
+export const NO_SEARCH = {
+  url: null,
+  slower: null,
+  larger: null,
+  client: null,
+  exception: null,
+  id: null,
+} as const;
+export const NO_FILTERS = {
+  env: null,
+  consumer: null,
+  method: null,
+  path: null,
+  status: null,
+  ...NO_SEARCH,
+} as const;
+/** Codes and classes, separated by commas. */
+export const STATUS = /^[1-9](?:\d\d|xx)(?:,[1-9](?:\d\d|xx))*$/;
+export const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 const ESCAPED = /\\([\\*])/g;
 
@@ -62,20 +117,32 @@ const HERE = './?';
 
 function parseState(search: string): State {
   const query = new URLSearchParams(search);
-  const id = (name: string) => (/^\d{1,10}$/.test(query.get(name) ?? '') ? Number(query.get(name)) : null);
-  const sort = query.get('sort');
+  const number = (name: string) =>
+    /^\d{1,10}$/.test(query.get(name) ?? '') ? Number(query.get(name)) : null;
+  /** One of the words; undefined if the address has another one or none. */
+  const word = <Word extends string>(name: string, words: readonly Word[]) =>
+    words.find((one) => one === query.get(name));
   return {
-    view: query.get('view') === 'requests' ? 'requests' : 'overview',
-    app: id('app'),
+    view: word('view', ['apps', 'requests']) ?? 'overview',
+    app: number('app'),
     range: parseRange(query),
-    zone: query.get('zone') === 'utc' ? 'utc' : 'local',
+    zone: word('zone', ['utc']) ?? 'local',
+    compare: word('compare', ['week']) ?? 'before',
+    interval: word<Interval>('interval', ['minute', 'hour', 'day']) ?? null,
     env: query.get('env'),
-    consumer: id('consumer'),
+    consumer: number('consumer'),
     method: query.get('method'),
     path: query.get('path'),
     status: query.get('status'),
-    sort: sort === 'errors' || sort === 'p95' ? sort : 'requests',
+    url: query.get('url'),
+    slower: number('slower'),
+    larger: number('larger'),
+    client: query.get('client'),
+    exception: query.get('exception'),
+    id: query.get('id'),
+    sort: word('sort', ['client', 'server', 'p95']) ?? 'requests',
     isTable: query.get('chart') === 'table',
+    changed: word('changed', Object.keys(MEASURES) as Measure[]) ?? null,
     columns: query.get('columns')?.split(',') ?? null,
     isTail: query.get('tail') === 'on',
     request: query.get('request'),
@@ -91,7 +158,7 @@ function parseRange(query: URLSearchParams): Range {
 }
 
 export function formatState(state: State): string {
-  const { view, range, zone, sort } = state;
+  const { view, range, zone, compare, sort } = state;
   const preset = 'preset' in range && range.preset !== DEFAULT_RANGE ? range.preset : null;
   const values: Record<string, string | number | null> = {
     view: view === 'overview' ? null : view,
@@ -100,13 +167,22 @@ export function formatState(state: State): string {
     from: 'from' in range ? toIso(range.from) : null,
     to: 'to' in range ? toIso(range.to) : null,
     zone: zone === 'local' ? null : zone,
+    compare: compare === 'before' ? null : compare,
+    interval: state.interval,
     env: state.env,
     consumer: state.consumer,
     method: state.method,
     path: state.path,
     status: state.status,
+    url: state.url,
+    slower: state.slower,
+    larger: state.larger,
+    client: state.client,
+    exception: state.exception,
+    id: state.id,
     sort: sort === 'requests' ? null : sort,
     chart: state.isTable ? 'table' : null,
+    changed: state.changed,
     columns: state.columns?.join(',') ?? null,
     tail: state.isTail ? 'on' : null,
     request: state.request,

@@ -2,9 +2,12 @@
 
 export type Zone = 'local' | 'utc';
 export type Interval = 'minute' | 'hour' | 'day';
+/** What the window is compared with: the period before, or the same days of an earlier week. */
+export type Comparison = 'before' | 'week';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
+const QUARTER = 15 * MINUTE;
 const DAY = 24 * HOUR;
 /** The API keeps counts by the minute for 32 days. */
 const MINUTES_KEPT = 32 * DAY;
@@ -13,19 +16,85 @@ const COUNTS_KEPT = 400 * DAY;
 /** Counted from the first of February, 13 months have no more days than this. */
 const COUNTS_SURELY_KEPT = 393 * DAY;
 
-/** Ranges that end now: their name, interval and number of periods, including the running one. */
+/** More bars than this are not drawn. */
+const MAX_PERIODS = 1500;
+/** Request logs are kept for 15 days. */
+const LOGS_KEPT = 15 * DAY;
+
+/** A range by its name: its interval, and its bounds in whole periods at a given time. */
+interface NamedRange {
+  readonly name: string;
+  readonly interval: Interval;
+  readonly find: (now: number, zone: Zone) => { from: number; to: number };
+  /** The days between it and the period before; left out: as many periods as it has. */
+  readonly days?: number;
+}
+
+/** A number of periods, the last of which still runs. */
+const endingNow = (name: string, interval: Interval, count: number): NamedRange => ({
+  name,
+  interval,
+  find: (now, zone) => {
+    const running = findStart(now, interval, zone);
+    return { from: add(running, 1 - count, interval, zone), to: add(running, 1, interval, zone) };
+  },
+});
+
+/** From the start of a day until the end of the running hour. */
+const beginningAt = (
+  name: string,
+  findBegin: (now: number, zone: Zone) => number,
+  days: number,
+): NamedRange => ({
+  name,
+  interval: 'hour',
+  days,
+  find: (now, zone) => ({
+    from: findBegin(now, zone),
+    to: add(findStart(now, 'hour', zone), 1, 'hour', zone),
+  }),
+});
+
+const findDay = (now: number, zone: Zone) => findStart(now, 'day', zone);
+
 export const PRESETS = {
-  '1h': ['Last hour', 'minute', 60],
-  '6h': ['Last 6 hours', 'minute', 360],
-  '24h': ['Last 24 hours', 'hour', 24],
-  '7d': ['Last 7 days', 'hour', 168],
-  '30d': ['Last 30 days', 'day', 30],
-  '90d': ['Last 90 days', 'day', 90],
-  '12mo': ['Last 12 months', 'day', 365],
-} as const satisfies Record<string, readonly [string, Interval, number]>;
+  '1h': endingNow('Last hour', 'minute', 60),
+  '6h': endingNow('Last 6 hours', 'minute', 360),
+  '24h': endingNow('Last 24 hours', 'hour', 24),
+  '7d': endingNow('Last 7 days', 'hour', 168),
+  '30d': endingNow('Last 30 days', 'day', 30),
+  '90d': endingNow('Last 90 days', 'day', 90),
+  '12mo': endingNow('Last 12 months', 'day', 365),
+  today: beginningAt('Today', findDay, 1),
+  yesterday: {
+    name: 'Yesterday',
+    interval: 'hour',
+    days: 1,
+    find: (now, zone) => {
+      const to = findDay(now, zone);
+      return { from: add(to, -1, 'day', zone), to };
+    },
+  },
+  week: beginningAt('This week', findMonday, 7),
+  month: {
+    name: 'Previous month',
+    interval: 'day',
+    find: (now, zone) => {
+      const to = findMonth(now, zone);
+      return { from: findMonth(to - 1, zone), to };
+    },
+  },
+} as const satisfies Record<string, NamedRange>;
 export type Preset = keyof typeof PRESETS;
 
 export type Range = { preset: Preset } | { from: number; to: number };
+
+/** How a range is divided and what it is compared with. */
+export interface Division {
+  /** Null: by its length. */
+  interval: Interval | null;
+  compare: Comparison;
+}
 
 /** A range at a given time, in whole periods. */
 export interface Window {
@@ -36,38 +105,65 @@ export interface Window {
   isLive: boolean;
   interval: Interval;
   zone: Zone;
-  /**
-   * Start of the same number of periods before `from`; null if not all of them are retained, so there is no
-   * comparison.
-   */
-  previousFrom: number | null;
+  /** The window that it is compared with; null if not all of it is retained. */
+  before: Before | null;
   /** Why it differs from the requested range; null if it does not. */
   remark: string | null;
 }
 
-export function getWindow(range: Range, zone: Zone, now: number): Window {
-  if ('preset' in range) {
-    const [, interval, count] = PRESETS[range.preset];
-    const running = findStart(now, interval, zone);
-    const from = add(running, 1 - count, interval, zone);
-    const to = add(running, 1, interval, zone);
-    const window = { from, to, isLive: true, interval, zone, remark: null };
-    return { ...window, previousFrom: findPrevious(window, count, now) };
-  }
+interface Before {
+  from: number;
+  to: number;
+  /** End of its part that is as long as what has passed of the window: up to a quarter-hour earlier. */
+  until: number;
+  /** Its name in a sentence. */
+  name: string;
+}
+
+export function getWindow(range: Range, zone: Zone, now: number, division: Division = USUAL): Window {
   // Years without data would be periods too, more than a browser can list.
   const cut = (time: number) => Math.min(Math.max(time, now - COUNTS_KEPT), now + DAY);
-  const [begin, end] = [cut(range.from), cut(range.to)];
-  const span = end - begin;
-  const hasMinutes = begin > now - MINUTES_KEPT;
-  const interval: Interval = span <= 6 * HOUR && hasMinutes ? 'minute' : span <= 8 * DAY ? 'hour' : 'day';
+  const named: NamedRange | undefined = 'preset' in range ? PRESETS[range.preset] : undefined;
+  const asked = 'preset' in range ? PRESETS[range.preset].find(now, zone) : range;
+  const [begin, end] = named ? [asked.from, asked.to] : [cut(asked.from), cut(asked.to)];
+  const possible = listIntervals(begin, end, now);
+  const usual = named?.interval ?? chooseInterval(begin, end, possible);
+  const interval = division.interval && possible.includes(division.interval) ? division.interval : usual;
   const from = findStart(begin, interval, zone);
-  const last = findStart(Math.max(begin, end - 1), interval, zone);
-  const to = add(last, 1, interval, zone);
-  const count = listStarts(from, to, interval, zone).length;
-  const isCut = begin !== range.from || end !== range.to;
-  const remark = isCut ? explainCut(range, now) : null;
-  const window = { from, to, isLive: from <= now && to > now, interval, zone, remark };
-  return { ...window, previousFrom: findPrevious(window, count, now) };
+  const to = add(findStart(Math.max(begin, end - 1), interval, zone), 1, interval, zone);
+  const isCut = begin !== asked.from || end !== asked.to;
+  const window: Window = {
+    from,
+    to,
+    isLive: from <= now && to > now,
+    interval,
+    zone,
+    before: null,
+    remark: isCut ? explainCut(asked, now) : null,
+  };
+  return { ...window, before: findBefore(window, division.compare, named?.days, now) };
+}
+
+const USUAL: Division = { interval: null, compare: 'before' };
+
+/** The intervals by which a window can be drawn. */
+export function listIntervals(from: number, to: number, now: number): Interval[] {
+  const fits = (length: number) => (to - from) / length <= MAX_PERIODS;
+  return [
+    ...(fits(MINUTE) && from > now - MINUTES_KEPT ? (['minute'] as const) : []),
+    ...(fits(HOUR) ? (['hour'] as const) : []),
+    'day',
+  ];
+}
+
+function chooseInterval(from: number, to: number, possible: readonly Interval[]): Interval {
+  if (to - from <= 6 * HOUR && possible.includes('minute')) return 'minute';
+  return to - from <= 8 * DAY ? 'hour' : 'day';
+}
+
+/** The start of the kept request logs. */
+export function logsKeptFrom(now: number): number {
+  return now - LOGS_KEPT;
 }
 
 function explainCut(range: { from: number; to: number }, now: number): string {
@@ -76,14 +172,34 @@ function explainCut(range: { from: number; to: number }, now: number): string {
   return 'Only this part of the range can have requests: counts are kept for 13 months.';
 }
 
-function findPrevious(
-  { from, interval, zone }: Omit<Window, 'previousFrom'>,
-  count: number,
+function findBefore(
+  { from, to, interval, zone, isLive }: Window,
+  compare: Comparison,
+  days: number | undefined,
   now: number,
-): Window['previousFrom'] {
-  const previousFrom = add(from, -count, interval, zone);
+): Before | null {
+  const weeks = Math.max(1, Math.ceil((to - from - HOUR) / (7 * DAY)));
+  const shift = (time: number) => {
+    if (compare === 'week') return shiftDays(time, -7 * weeks, zone);
+    if (days !== undefined) return shiftDays(time, -days, zone);
+    return add(time, -listStarts(from, to, interval, zone).length, interval, zone);
+  };
+  const before = { from: shift(from), to: shift(to) };
   const kept = interval === 'minute' ? MINUTES_KEPT : COUNTS_SURELY_KEPT;
-  return previousFrom >= now - kept ? previousFrom : null;
+  if (before.from < now - kept) return null;
+  const step = interval === 'minute' ? MINUTE : QUARTER;
+  const passed = Math.floor((now - from) / step) * step;
+  return {
+    ...before,
+    // At least a step, so that there is something to ask for.
+    until: isLive ? Math.min(before.to, before.from + Math.max(step, passed)) : before.to,
+    name:
+      compare === 'before'
+        ? 'the period before'
+        : weeks === 1
+          ? 'the same days of last week'
+          : `the same weekdays ${weeks} weeks earlier`,
+  };
 }
 
 /** The starts of all periods from `from` until `to`. */
@@ -107,6 +223,18 @@ function findStart(time: number, interval: Interval, zone: Zone): number {
   return start;
 }
 
+/** The start of the week, a Monday, and of the month. */
+function findMonday(time: number, zone: Zone): number {
+  const day = findStart(time, 'day', zone);
+  const weekday = zone === 'utc' ? new Date(day).getUTCDay() : new Date(day).getDay();
+  return add(day, -((weekday + 6) % 7), 'day', zone);
+}
+
+function findMonth(time: number, zone: Zone): number {
+  const day = new Date(time);
+  return findStart(zone === 'utc' ? day.setUTCDate(1) : day.setDate(1), 'day', zone);
+}
+
 function getOffset(time: number, zone: Zone): number {
   return zone === 'utc' ? 0 : new Date(time).getTimezoneOffset() * -MINUTE;
 }
@@ -116,9 +244,15 @@ function add(time: number, count: number, interval: Interval, zone: Zone): numbe
   if (interval === 'minute') return time + count * MINUTE;
   if (interval === 'hour') return addHours(time, count, zone);
   if (zone === 'utc') return time + count * DAY;
-  const day = new Date(time);
   // If daylight saving skips midnight, the day begins at one o'clock, and the next day at midnight again.
-  return findStart(day.setDate(day.getDate() + count), 'day', zone);
+  return findStart(shiftDays(time, count, zone), 'day', zone);
+}
+
+/** The same time of an earlier or later day. */
+function shiftDays(time: number, count: number, zone: Zone): number {
+  if (zone === 'utc') return time + count * DAY;
+  const day = new Date(time);
+  return day.setDate(day.getDate() + count);
 }
 
 /** Hours later. Where the clock changes by half an hour, one of them has half an hour. */
@@ -145,24 +279,25 @@ export function toIso(time: number): string {
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 
-type Pattern = 'day' | 'date' | 'time' | 'stamp' | 'full';
+type Pattern = 'day' | 'weekday' | 'date' | 'time' | 'stamp' | 'full';
 
 /**
- * @param pattern `day` 22 Nov, `date` with the year, `time` 14:05, `stamp` 22 Nov, 14:05:09.123, `full` with
- * the zone
+ * @param pattern `day` 22 Nov, `weekday` Sun 22 Nov, `date` with the year, `time` 14:05, `stamp` 22 Nov,
+ * 14:05:09.123, `full` with the zone
  */
 export function formatTime(time: number, pattern: Pattern, zone: Zone): string {
   const id = `${pattern} ${zone}`;
   let format = formats.get(id);
   if (!format) {
     const day = { day: 'numeric', month: 'short' } as const;
+    const weekday = { ...day, weekday: 'short' } as const;
     const date = { ...day, year: 'numeric' } as const;
     const clock = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const;
     const exact = { ...day, ...clock, second: '2-digit', fractionalSecondDigits: 3 } as const;
     const full = { ...exact, timeZoneName: 'short' } as const;
     format = new Intl.DateTimeFormat('en-GB', {
       timeZone: timeZone(zone),
-      ...{ day, date, time: clock, stamp: exact, full }[pattern],
+      ...{ day, weekday, date, time: clock, stamp: exact, full }[pattern],
     });
     formats.set(id, format);
   }
@@ -179,14 +314,22 @@ function formatDay(time: number, zone: Zone): string {
   return formatTime(time, getYear(time, zone) === getYear(Date.now(), zone) ? 'day' : 'date', zone);
 }
 
-/** Names a period by its start: `22 Nov`, or `22 Nov, 14:00`. */
+/** Names a period by its start: `Sun 22 Nov`, or `Sun 22 Nov, 14:00`. */
 export function formatPeriod(start: number, { interval, zone }: Window): string {
-  const day = formatDay(start, zone);
+  const isThisYear = getYear(start, zone) === getYear(Date.now(), zone);
+  const day = isThisYear
+    ? formatTime(start, 'weekday', zone).replace(',', '')
+    : formatTime(start, 'date', zone);
   return interval === 'day' ? day : `${day}, ${formatTime(start, 'time', zone)}`;
 }
 
 /** The name of the counted time: `22 Nov, 14:00 – 18:00`, or whole days, `20 Nov – 22 Nov`. */
-export function formatWindow({ from, to, interval, zone }: Window): string {
+export function formatWindow({
+  from,
+  to,
+  interval,
+  zone,
+}: Pick<Window, 'from' | 'to' | 'interval' | 'zone'>): string {
   const isOfDays = interval === 'day';
   const first = formatDay(from, zone);
   const last = formatDay(isOfDays ? to - 1 : to, zone);

@@ -1,59 +1,55 @@
-import type { ComponentChildren } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
-import type { Loaded, MetricsRow } from './api.js';
-import { formatMs, formatNumber, formatShare } from './format.js';
+import type { Consumer, MetricsRow } from './api.js';
+import { Delta } from './delta.js';
+import { formatMs, formatNumber } from './format.js';
+import { GroupName } from './group-name.js';
+import type { Compared } from './overview-data.js';
 import { Panel } from './parts.js';
 import { type Load, sayNothing, useSession } from './session.js';
+import { MORE_ROWS, ROWS, SORTS, hasFew, sortRows } from './sort-rows.js';
 import type { Sort } from './state.js';
 
-const ROWS = 10;
-const MORE_ROWS = 50;
-/** Number of rows after a click on "more". */
-export const SHOWN_ROWS = ROWS + MORE_ROWS;
+const nameGroup = ({ method, path, consumer_id, status_code }: MetricsRow) =>
+  JSON.stringify([method, path, consumer_id, status_code]);
 
-const SORTS: Record<Sort, { name: string; read: (row: MetricsRow) => number }> = {
-  requests: { name: 'Requests', read: ({ requests }) => requests ?? 0 },
-  errors: {
-    name: 'Errors',
-    read: ({ client_errors, server_errors }) => (client_errors ?? 0) + (server_errors ?? 0),
-  },
-  p95: { name: 'p95', read: ({ response_time_p95 }) => response_time_p95 ?? -1 },
-};
-
-export function sortRows(rows: readonly MetricsRow[], sort: Sort): MetricsRow[] {
-  const { read } = SORTS[sort];
-  return rows.toSorted((a, b) => read(b) - read(a));
-}
-
-/** The groups with the most requests, errors or the highest p95. A click filters by the group. */
+/** The groups with the most requests or errors, or the highest p95. A click filters by the group. */
 export function TopTable(props: {
   title: string;
-  load: Load<Loaded<MetricsRow[]>>;
-  name: (row: MetricsRow) => ComponentChildren;
-  isChosen: (row: MetricsRow) => boolean;
-  canChoose: (row: MetricsRow) => boolean;
-  choose: (row: MetricsRow) => void;
+  /** Name of the first column. */
+  of: string;
+  load: Load<Compared>;
+  names: ReadonlyMap<number, Consumer> | undefined;
+  /** What the window is compared with. */
+  against: string;
+  /** Number of rows before a click on "more". */
+  length?: number;
 }) {
   const { state, go } = useSession();
-  const [count, setCount] = useState(ROWS);
+  const { length = ROWS, against, names } = props;
+  const [count, setCount] = useState(length);
   const { value, isLoading } = props.load;
   const { read } = SORTS[state.sort];
   const rows = useMemo(() => value && sortRows(value.data, state.sort), [value, state.sort]);
-  const highest = Math.max(1, read(rows?.[0] ?? ({} as MetricsRow)));
+  const earlier = useMemo(
+    () => value?.before && new Map(value.before.map((row) => [nameGroup(row), row])),
+    [value],
+  );
+  const highest = Math.max(1, ...(rows ?? []).map(read));
+  const sorts = Object.keys(SORTS) as Sort[];
   return (
     <Panel title={props.title} curl={value?.curl} isBusy={isLoading} class="top">
       <table>
         <thead>
           <tr>
-            <th scope="col">{props.title.slice(0, -1)}</th>
-            {(Object.keys(SORTS) as Sort[]).map((sort) => (
+            <th scope="col">{props.of}</th>
+            {sorts.map((sort) => (
               <th
                 key={sort}
                 scope="col"
-                class="number"
+                class={`number column-${sort}`}
                 aria-sort={state.sort === sort ? 'descending' : 'none'}
               >
-                <button type="button" onClick={() => go({ sort }, 'replace')}>
+                <button type="button" title={SORTS[sort].word} onClick={() => go({ sort }, 'replace')}>
                   {SORTS[sort].name}
                 </button>
               </th>
@@ -61,31 +57,52 @@ export function TopTable(props: {
           </tr>
         </thead>
         <tbody>
-          {rows?.slice(0, count).map((row) => (
-            <tr key={JSON.stringify([row.method, row.path, row.consumer_id])}>
-              <th scope="row">
-                <i class="share" style={{ width: `${(Math.max(0, read(row)) / highest) * 100}%` }} />
-                {props.canChoose(row) && !props.isChosen(row) ? (
-                  <button type="button" onClick={() => props.choose(row)}>
-                    {props.name(row)}
-                  </button>
-                ) : (
-                  <span>{props.name(row)}</span>
-                )}
-              </th>
-              <td class="number">{formatNumber(row.requests)}</td>
-              <td class="number">
-                {formatNumber(SORTS.errors.read(row))}{' '}
-                <span class="muted rate">{formatShare(row.error_rate)}</span>
-              </td>
-              <td class="number">{formatMs(row.response_time_p95)}</td>
-            </tr>
-          ))}
-          {Array.from({ length: Math.max(0, ROWS - (rows?.length ?? 0)) }, (_, index) => {
+          {rows?.slice(0, count).map((row) => {
+            const before = earlier?.get(nameGroup(row));
+            return (
+              <tr key={nameGroup(row)}>
+                <th scope="row">
+                  <i class="share" style={{ width: `${(Math.max(0, read(row)) / highest) * 100}%` }} />
+                  <GroupName group={row} names={names} />
+                </th>
+                <td class="number">
+                  {earlier && (
+                    <Delta
+                      now={row.requests ?? 0}
+                      before={before?.requests ?? 0}
+                      format={formatNumber}
+                      title={against}
+                    />
+                  )}
+                  {formatNumber(row.requests)}
+                </td>
+                <td class="number column-client">{formatNumber(row.client_errors)}</td>
+                <td class={row.server_errors ? 'number failed' : 'number'}>
+                  {formatNumber(row.server_errors)}
+                </td>
+                <td
+                  class={hasFew(row) ? 'number muted' : 'number'}
+                  title={hasFew(row) ? `Of ${formatNumber(row.requests)} requests alone` : undefined}
+                >
+                  {before && !hasFew(row) && !hasFew(before) && typeof row.response_time_p95 === 'number' && (
+                    <Delta
+                      now={row.response_time_p95}
+                      before={before.response_time_p95 ?? row.response_time_p95}
+                      format={formatMs}
+                      direction="less is better"
+                      title={against}
+                    />
+                  )}
+                  {formatMs(row.response_time_p95)}
+                </td>
+              </tr>
+            );
+          })}
+          {Array.from({ length: Math.max(0, length - (rows?.length ?? 0)) }, (_, index) => {
             const text = index === 0 && rows?.length === 0 ? sayNothing(state) : '';
             return (
               <tr key={index} class="empty" aria-hidden={text === ''}>
-                <td colSpan={4} class={text && 'nothing'}>
+                <td colSpan={sorts.length + 1} class={text && 'nothing'}>
                   {rows ? text : <span class="placeholder" />}
                 </td>
               </tr>

@@ -64,7 +64,7 @@ export async function measureDashboard(
     args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking'],
   });
   try {
-    const url = `http://127.0.0.1:${service.port}/#key=${TEAM_KEY}`;
+    const url = `http://127.0.0.1:${service.port}/?app=1#key=${TEAM_KEY}`;
     await visit(browser, url);
     const first: FirstChart[] = [];
     const again: FirstChart[] = [];

@@ -1,0 +1,12 @@
+/** What the words of the page mean, for people who do not measure every day. */
+export const WORDS = {
+  p50: 'Half of the requests were answered within this time.',
+  p95: '95 of 100 requests were answered within this time; the slowest five took longer.',
+  apdex:
+    'How satisfied users are, from 0 to 1: requests within 500 ms count as 1, up to 2 s as a half, slower ones as 0.',
+  errorRate: 'Share of the requests that were answered with 4xx or 5xx.',
+  clientErrors: '4xx: the request was wrong, for example the path, the key or the data.',
+  serverErrors: '5xx: the application failed.',
+  noRoute: 'Requests for paths that the application does not have, often by scanners.',
+  noConsumer: 'Requests of which the application named no customer.',
+} as const;
