@@ -15,9 +15,10 @@ export function Totals({ load, series }: { load: Load<Compared>; series: Series 
   const show = (text: string) => (isKnown ? text : undefined);
   const against = series?.window.before?.name ?? '';
   const sums = (name: 'requests' | 'bytes') => {
-    const sum = series && compareSums(series.points, name);
+    const sum = series ? compareSums(series.points, name) : null;
     return (
-      sum && (
+      sum &&
+      sum.before > 0 && (
         <Delta
           {...sum}
           format={name === 'bytes' ? formatBytes : formatCompact}
