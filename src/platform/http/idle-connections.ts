@@ -31,7 +31,8 @@ export function manageIdleConnections(server: Server): void {
       idle.delete(socket);
     });
   });
-  server.on('request', ({ socket }: { socket: Socket }, response: EventEmitter) => {
+  server.on('request', (request: { socket: Socket } & Partial<EventEmitter>, response: EventEmitter) => {
+    const { socket } = request;
     idle.delete(socket);
     pending.set(socket, (pending.get(socket) ?? 0) + 1);
     response.once('close', () => {
@@ -40,6 +41,10 @@ export function manageIdleConnections(server: Server): void {
       if (remaining > 0 || socket.destroyed) return;
       if (server.listening) idle.add(socket);
       else socket.destroySoon();
+      // The rest of a body that was answered early is still read; the server may stop meanwhile.
+      request.once?.('close', () => {
+        if (!server.listening) socket.destroySoon();
+      });
     });
   });
 }

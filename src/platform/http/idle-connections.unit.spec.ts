@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { type ServerResponse, createServer } from 'node:http';
+import { type IncomingMessage, type ServerResponse, createServer } from 'node:http';
 import { type AddressInfo, type Socket, connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { withTimeout } from '../../shared/async/timeout.js';
@@ -74,5 +74,21 @@ describe('manageIdleConnections', () => {
     response.end('whole');
     const received = await withTimeout(10_000, text(socket)).finally(() => socket.destroy());
     expect(received).toContain('whole');
+  });
+
+  it('closes a connection after the rest of a body that was answered early, when it stopped meanwhile', async () => {
+    const stopping = createServer({ keepAliveTimeout: 65_000 });
+    manageIdleConnections(stopping);
+    await once(stopping.listen(0, '127.0.0.1'), 'listening');
+    const socket = connect((stopping.address() as AddressInfo).port, '127.0.0.1');
+    socket.write('POST / HTTP/1.1\r\nHost: test\r\nContent-Length: 4\r\n\r\nab');
+    const [request, response] = (await once(stopping, 'request')) as [IncomingMessage, ServerResponse];
+    request.resume();
+    response.end('refused');
+    await once(response, 'close');
+    stopping.close();
+    socket.write('cd');
+    const received = await withTimeout(10_000, text(socket)).finally(() => socket.destroy());
+    expect(received).toContain('refused');
   });
 });
