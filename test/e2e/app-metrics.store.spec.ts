@@ -782,7 +782,7 @@ describe('POST /v1/apps/{app_id}/metrics', () => {
 
   describe('a long file', () => {
     const PERIODS = 3;
-    const ROWS = 100_000;
+    const ROWS = 50_000;
     const body = {
       ...window,
       until: iso(midnight + PERIODS * MINUTE),

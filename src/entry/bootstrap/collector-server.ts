@@ -122,7 +122,7 @@ async function requireFreePorts({ host, collector }: Config): Promise<void> {
 export async function startCollector(): Promise<RunningServer> {
   const config = new Config();
   await requireFreePorts(config);
-  useCountryDatabase(config);
+  openCountryDatabase(config.countryDatabase);
   const telemetry = await openTelemetry(config);
   const { store, coordinator, isNew, problems, close: closeStore } = await openServerStore(config, telemetry);
   const close = () => closeStore().finally(() => telemetry.close());
@@ -152,7 +152,7 @@ export async function startAll(
   if (config.port === config.collector.port)
     throw new ConfigError('Invalid configuration. COLLECTOR_PORT: must be another port than PORT');
   await requireFreePorts(config);
-  useCountryDatabase(config);
+  openCountryDatabase(config.countryDatabase);
   const server = await startServer(logs, true, config);
   try {
     const store = server.app.get(ClickHouse);
@@ -173,10 +173,6 @@ export async function startAll(
     await server.stop();
     throw error;
   }
-}
-
-function useCountryDatabase({ countryDatabase }: Config) {
-  if (countryDatabase !== undefined) openCountryDatabase(countryDatabase);
 }
 
 /** Applies incomplete batches: at once if this process is the only writer. */

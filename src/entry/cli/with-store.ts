@@ -39,7 +39,7 @@ export async function withStore<Result>(
 ): Promise<Result> {
   const config = new Config();
   if (isPrepared) for (const warning of config.warnings) printMessage(`warning: ${warning}`);
-  if (config.countryDatabase !== undefined) openCountryDatabase(config.countryDatabase);
+  openCountryDatabase(config.countryDatabase);
   const { store, coordinator, isShared } = await open(config);
   try {
     if (isPrepared && !isShared) await prepareStore(store);

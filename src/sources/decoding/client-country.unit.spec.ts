@@ -70,6 +70,7 @@ describe('lookUpCountry', () => {
 describe('openCountryDatabase', () => {
   const directory = mkdtempSync(join(tmpdir(), 'request-analytics-mmdb-'));
   afterAll(() => {
+    openCountryDatabase(undefined);
     rmSync(directory, { recursive: true });
   });
 
@@ -80,6 +81,13 @@ describe('openCountryDatabase', () => {
     expect(lookUpCountry('2a00:1450::1')).toBe('DE');
     expect(lookUpCountry('9000::1')).toBe('JP');
     expect(lookUpCountry('fd00::1')).toBeNull();
+  });
+
+  it('without a file uses the packaged data', () => {
+    openCountryDatabase(join(directory, 'countries.mmdb'));
+    expect(lookUpCountry('8.8.8.8')).toBe('DE');
+    openCountryDatabase(undefined);
+    expect(lookUpCountry('8.8.8.8')).toBe('US');
   });
 
   it('rejects a file that is none', () => {
