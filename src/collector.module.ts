@@ -22,6 +22,7 @@ import { IntervalDays } from './write/batches/interval-days.js';
 import { RepeatedRecords } from './write/batches/repeated-records.js';
 import { MessageLocks } from './write/batches/message-locks.js';
 import { ClientApps } from './access/tokens/client-apps.js';
+import { RefusedSenders } from './access/tokens/refused-senders.js';
 import { CollectorController } from './sources/hub/collector.controller.js';
 import { CollectorService } from './sources/hub/collector.service.js';
 import { MessageIntake } from './sources/intake/message-intake.js';
@@ -107,6 +108,7 @@ export class CollectorModule {
       providers: [
         ClientApps,
         WriteTokens,
+        RefusedSenders,
         MessageIntake,
         CollectorService,
         OtlpService,

@@ -47,6 +47,7 @@ GRANT SELECT (app_id, method, path, marked) ON endpoint_exclusions_v1 TO request
 GRANT SELECT ON consumer_activity_v1 TO request_analytics_reader;
 GRANT SELECT (app_id, app_env_id, endpoint_id) ON endpoint_activity_v1 TO request_analytics_reader;
 GRANT SELECT ON env_activity_v1 TO request_analytics_reader;
+GRANT SELECT (refused_at, route, cause, app_id) ON refused_senders_v1 TO request_analytics_reader;
 -- Its own check of the store: which tables are there, what was set aside as damaged, how much room is left.
 GRANT SHOW TABLES ON * TO request_analytics_reader;
 GRANT SELECT (database, table, name, reason, path) ON system.detached_parts TO request_analytics_reader;
@@ -82,6 +83,7 @@ GRANT SELECT, INSERT ON unassigned_requests_v1 TO request_analytics_collector;
 GRANT SELECT, INSERT ON consumer_coverage_v1 TO request_analytics_collector;
 GRANT SELECT, INSERT ON metric_streams_v1 TO request_analytics_collector;
 GRANT SELECT, INSERT ON counted_records_v1 TO request_analytics_collector;
+GRANT INSERT ON refused_senders_v1 TO request_analytics_collector;
 GRANT SHOW TABLES ON * TO request_analytics_collector;
 GRANT SELECT (database, table, name, reason, path) ON system.detached_parts TO request_analytics_collector;
 GRANT SELECT (name, free_space, is_remote) ON system.disks TO request_analytics_collector;

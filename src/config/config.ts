@@ -143,6 +143,11 @@ export function presetVariable(name: string, value: string): void {
   process.env[name] ??= value;
 }
 
+/** Sets a variable, for an option of the command line. */
+export function setVariable(name: keyof typeof SPECS, value: string): void {
+  process.env[name] = value;
+}
+
 /**
  * The configuration, read once from the environment; `.env.example` describes every variable. No other file
  * reads the environment, except OpenTelemetry's packages, which read their standard variables.

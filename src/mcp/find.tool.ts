@@ -3,7 +3,7 @@ import type { App } from '../api/apps/apps.dto.js';
 import type { Match } from '../api/apps/apps.service.js';
 import type { Account } from '../platform/http/account.js';
 import type { AnalyticsReader } from './analytics-reader.js';
-import { findNearest } from './nearest.js';
+import { findNearest } from '../shared/nearest.js';
 import { chooseApp } from './scope.js';
 import { type Cell, fitTable } from './tool-result.js';
 import type { FindArguments } from './tools.js';

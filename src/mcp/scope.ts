@@ -4,7 +4,7 @@ import type { Account } from '../platform/http/account.js';
 import type { NamedConsumer } from '../api/consumers/consumers.repository.js';
 import { MAX_STATUS_FILTER, STATUS_FILTER } from '../api/request-logs/request-logs.input.js';
 import type { AnalyticsReader, MetricFilterBody } from './analytics-reader.js';
-import { findNearest } from './nearest.js';
+import { findNearest } from '../shared/nearest.js';
 import { ToolError, unknownName } from './tool.error.js';
 import type { Cell } from './tool-result.js';
 import type { MetricsArguments } from './tools.js';

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { GROUP_FIELDS, METRICS } from '../api/app-metrics/app-metrics.input.js';
 import { MEASURES } from '../api/changes/measure-change.js';
 import { EXPORT_FIELDS } from '../api/request-logs/export/export.input.js';
-import { findNearest } from './nearest.js';
+import { findNearest } from '../shared/nearest.js';
 import { quoteName } from './untrusted-text.js';
 
 /** Fewer tokens cannot hold the window, a row of long texts and the left-out parts. */

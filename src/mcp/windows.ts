@@ -6,7 +6,7 @@ import { parseTimestamp, resolveTimestamp } from '../shared/time/timestamp.js';
 import type { Window } from '../shared/time/window.js';
 import { ConstraintViolation } from '../platform/input/issues.js';
 import { parseTimezone } from '../platform/input/timezone.js';
-import { findNearest } from './nearest.js';
+import { findNearest } from '../shared/nearest.js';
 import { ToolError } from './tool.error.js';
 import { quoteName } from './untrusted-text.js';
 

@@ -51,7 +51,7 @@ describe('the committed document', () => {
   it('allows null for each member of a request body that may be absent, and for no other', () => {
     const members = [...nodes(document.paths)].flatMap(([path, { requestBody }]) => {
       const body = requestBody as RequestBodyObject | undefined;
-      const schema = body?.content['application/json']?.schema as SchemaObject | undefined;
+      const schema = body && resolve<SchemaObject>(body.content['application/json']!.schema as SchemaObject);
       return Object.entries(schema?.properties ?? {}).map(([name, member]) => ({
         member: `${path} ${name}`,
         isRequired: schema!.required!.includes(name),
@@ -152,7 +152,8 @@ describe.each(allOperations.filter(({ method }) => method === 'post'))(
   'the body of $id',
   ({ definition }) => {
     const { content, required } = definition.requestBody as RequestBodyObject;
-    const schema = content['application/json']!.schema as SchemaObject;
+    const { schema: sent, examples: bodies } = content['application/json']!;
+    const schema = resolve<SchemaObject>(sent as SchemaObject);
 
     it('gives every member a description and examples, and defaults that are within its bounds', () => {
       expect([required, schema.type]).toEqual([true, 'object']);
@@ -166,6 +167,25 @@ describe.each(allOperations.filter(({ method }) => method === 'post'))(
         expect([name, description]).toEqual([name, expect.stringMatching(/^[A-Z]/)]);
         for (const value of [...examples, ...(standard === undefined ? [] : [standard as unknown])])
           expect([name, findSchemaErrors(rest, value)]).toEqual([name, []]);
+      }
+    });
+
+    it('offers bodies that it allows', () => {
+      const offered = Object.values(bodies as Record<string, { value: object }>);
+      expect(offered.length).toBeGreaterThan(0);
+      for (const { value } of offered) {
+        expect(findSchemaErrors(sent as SchemaObject, value)).toEqual([]);
+        expect(Object.keys(schema.properties!)).toEqual(expect.arrayContaining(Object.keys(value)));
+      }
+    });
+
+    // Generators make up other names in each version, or none.
+    it('has a name for each of its enums and objects', () => {
+      for (const [name, member] of Object.entries(schema.properties!)) {
+        const { items, ...rest } = member as SchemaObject;
+        expect([name, 'enum' in rest, rest.type === 'object']).toEqual([name, false, false]);
+        const isNamed = items === undefined || '$ref' in items;
+        expect([name, isNamed]).toEqual([name, true]);
       }
     });
   },

@@ -408,7 +408,7 @@ describeEmbedded('a process with a wrong configuration', () => {
     expect(await run('', { DATA_DIR: file })).toEqual({
       code: 78,
       out: [],
-      err: [describeRefusal(file, 'EEXIST')],
+      err: [`Invalid configuration. DATA_DIR: ${file} is a file, not a directory`],
     });
     for (const [dataDir, why] of [
       [join(file, 'below'), 'ENOTDIR'],

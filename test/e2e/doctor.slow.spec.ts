@@ -15,12 +15,8 @@ import { ProductProcess } from '../setup/product-process.js';
 import { RedisServer, describeWithRedisServer } from '../setup/redis.js';
 import { copyStore } from '../setup/schema.js';
 
-/** Preloaded: Node.js is too old, and its clock is an hour ahead. */
-const OLD_AND_AHEAD = `data:text/javascript,${encodeURIComponent(`
-const now = Date.now;
-Date.now = () => now() + 3_600_000;
-Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '18.0.0' } });
-`)}`;
+/** Preloaded: the clock is an hour ahead. */
+const AHEAD = `data:text/javascript,${encodeURIComponent('const now = Date.now; Date.now = () => now() + 3_600_000;')}`;
 
 /** Preloaded: the package of the engine is not there, as in the image for a server. */
 const WITHOUT_ENGINE = `data:text/javascript,${encodeURIComponent(`
@@ -310,12 +306,11 @@ type Found = Pick<CheckResult, 'check' | 'finding' | 'cure'>;
     return store.insert('schema_migrations', [JSON.stringify(row)]);
   }
 
-  it('finds an old Node.js and clocks that differ', async () => {
-    const { code, found: all } = await run({ DATA_DIR: join(place, 'whole') }, ['--import', OLD_AND_AHEAD]);
+  it('finds clocks that differ', async () => {
+    const { code, found: all } = await run({ DATA_DIR: join(place, 'whole') }, ['--import', AHEAD]);
     expect([code, all]).toEqual([
       2,
       [
-        found('node', /^Node.js 18\.0\.0 is too old$/),
         found('redis', /^the clocks of Redis and of this process differ by 3[56]\d\d\.\d s$/),
         found('clock and engine', /^the clocks of the store and of this process differ by 3[56]\d\d\.\d s$/),
       ],
@@ -391,7 +386,7 @@ type Found = Pick<CheckResult, 'check' | 'finding' | 'cure'>;
     const CLICKHOUSE_URL = 'http://someone:secret@127.0.0.1:1';
     expect(await run({ CLICKHOUSE_URL })).toEqual({
       code: 2,
-      found: [found('store', /^127\.0\.0\.1:1: store not available \(ECONNREFUSED\)$/)],
+      found: [found('store', /^127\.0\.0\.1:1: store not available \(ECONNREFUSED: 127\.0\.0\.1:1\)$/)],
     });
   });
 
@@ -399,7 +394,7 @@ type Found = Pick<CheckResult, 'check' | 'finding' | 'cure'>;
     const closed = await ClickHouse.open(new Config({ CLICKHOUSE_URL: 'http://127.0.0.1:1' }));
     const all = await checkOpen(closed);
     await closed.close();
-    expect(all).toHaveLength(9);
+    expect(all).toHaveLength(10);
     for (const { finding } of all) expect(finding).toMatch(/^could not be checked: store not available/);
   });
 });

@@ -1,5 +1,6 @@
 import { eventually } from '../setup/eventually.js';
 import { dataDirectory, prepare } from '../setup/data-directory.js';
+import { freePort } from '../setup/free-port.js';
 import { ProductProcess } from '../setup/product-process.js';
 import { describeEmbedded } from '../setup/store.js';
 
@@ -39,5 +40,37 @@ describeEmbedded('the start of the service', () => {
     expect(listening).toMatchObject({ url: `http://127.0.0.1:${port}/analytics` });
     expect(listening).not.toHaveProperty('docs');
     expect(findLines(service, 'There is no API key')).toEqual([]);
+  });
+
+  it('takes ports and the directory as options, which go before the variables', async () => {
+    const own = dataDirectory();
+    const { key } = await prepare(own.env);
+    const [port, collectorPort] = [await freePort(), await freePort()];
+    const directory = ['--data-dir', own.env.DATA_DIR!];
+    const ports = ['--port', `${port}`, '--collector-port', `${collectorPort}`];
+    const service = await ProductProcess.begin(['serve', ...ports, ...directory], { DATA_DIR: '/nowhere' });
+    const response = await eventually(() =>
+      fetch(`http://127.0.0.1:${port}/v1/team`, { headers: { 'Api-Key': key } }).catch(() => undefined),
+    );
+    expect(response.status).toBe(200);
+    expect((await fetch(`http://127.0.0.1:${collectorPort}/health/live`)).status).toBe(200);
+    const team = await ProductProcess.run(['team', 'list', ...directory], {});
+    expect([team.code, team.out]).toEqual([0, [expect.stringContaining('Acme')]]);
+    expect(await service.stop()).toBe(0);
+    own.remove();
+  });
+
+  it('ends with one line on a Node.js that is too old, before anything is loaded', async () => {
+    const OLD = `data:text/javascript,${encodeURIComponent(
+      "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '18.20.0' } });",
+    )}`;
+    for (const args of [[], ['doctor'], ['--version']]) {
+      const ended = await ProductProcess.run(args, data.env, { nodeOptions: ['--import', OLD] });
+      expect([ended.code, ended.out, ended.err]).toEqual([
+        78,
+        [],
+        ['Node.js 18.20.0 is too old: install Node.js 24, or at least 20.19.'],
+      ]);
+    }
   });
 });

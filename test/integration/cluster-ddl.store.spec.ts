@@ -24,6 +24,7 @@ const GLOBAL_TABLES: ReadonlySet<string> = new Set([
   'endpoint_exclusions_v1',
   'consumer_groups_v1',
   'consumers_v1',
+  'refused_senders_v1',
 ]);
 const NAME = /^CREATE (?:OR REPLACE )?(?:TABLE|MATERIALIZED VIEW) (?:IF NOT EXISTS )?([\w.]+)/;
 const VIEW = /^CREATE (?:OR REPLACE )?MATERIALIZED VIEW /;

@@ -81,7 +81,11 @@ else
         text: detail('Service temporarily unavailable'),
         headers: { 'retry-after': '1' },
       });
-      await eventually(() => service.log.find(({ msg }) => msg === 'the disk of the store is full (243)'));
+      await eventually(() =>
+        service.log.find(
+          ({ msg }) => msg === 'the disk of the store is full (243); doctor says how much is free',
+        ),
+      );
       // A backup to another disk does not wait for the write that failed.
       const place = mkdtempSync(join(tmpdir(), 'backups-'));
       const backup = await ProductProcess.run(['backup', join(place, 'backup')], env, {
@@ -90,7 +94,9 @@ else
       rmSync(place, { recursive: true });
       // Or it names the disk: a batch may be half written.
       const outcome = backup.code === 0 ? 'done' : backup.err.at(-1);
-      expect(['done', 'error: the disk of the store is full (243)']).toContain(outcome);
+      expect(['done', 'error: the disk of the store is full (243); doctor says how much is free']).toContain(
+        outcome,
+      );
       const team = await sendRaw(service.apiUrl, '/v1/team', { headers: { 'Api-Key': prepared.key } });
       expect(team.status).toBe(200);
       rmSync(filler);
@@ -106,7 +112,10 @@ else
       expect(free).toBeLessThan(1024 * 1024);
       expect(await service.stop()).toBe(0);
       const { code, err } = await ProductProcess.run(['team', 'create', '--name', 'Acme'], env);
-      expect([code, err.at(-1)]).toEqual([1, 'error: the disk of the store is full (243)']);
+      expect([code, err.at(-1)]).toEqual([
+        1,
+        'error: the disk of the store is full (243); doctor says how much is free',
+      ]);
     });
 
     it('breaks an import off, which does not say that all requests were in the store already', async () => {
@@ -128,7 +137,7 @@ else
       const { code, out, err } = await run();
       expect(code).toBe(1);
       expect(JSON.parse(out.at(-1)!)).toMatchObject({ imported: 0, duplicates: IMPORT_BATCH.rows });
-      expect(err.at(-1)).toBe('error: the disk of the store is full (243)');
+      expect(err.at(-1)).toBe('error: the disk of the store is full (243); doctor says how much is free');
       expect(err.join()).not.toContain('All requests were in the store already');
       expect(await service.stop()).toBe(0);
     });
@@ -145,7 +154,10 @@ else
       fill();
       const args = ['import', file, '--app', String(prepared.appId)];
       const { code, out, err } = await ProductProcess.run(args, env);
-      expect([code, err.at(-1)]).toEqual([1, 'error: the disk of the store is full (243)']);
+      expect([code, err.at(-1)]).toEqual([
+        1,
+        'error: the disk of the store is full (243); doctor says how much is free',
+      ]);
       expect(JSON.parse(out.at(-1)!)).toMatchObject({ read: 1, imported: 0, duplicates: 0 });
       expect(await service.stop()).toBe(0);
     });

@@ -30,6 +30,7 @@ export function listOperations(appId: number): string[] {
   const paths = [
     '/v1/team',
     '/v1/apps',
+    `${app}/refused-senders`,
     `${app}/endpoints`,
     `${app}/endpoints?app_env_id=1&method=GET&path=/users/*`,
     `${app}/consumers`,

@@ -6,8 +6,12 @@ import { ACCEPTS_BEARER } from './accepts-bearer.decorator.js';
 import { PUBLIC } from '../../platform/http/public.decorator.js';
 import { invalidApiKey, notAuthenticated } from '../../platform/http/api-error.js';
 import { FailedAuthLimiter } from '../rate-limit/failed-auth-limiter.js';
+import { findTokenIdentifier } from '../tokens/write-token.js';
 import { matchesHash, parseIdentifier } from './api-key.js';
 import { ApiKeyRepository, type ApiKeyRow } from './api-key.repository.js';
+
+const SENT_AS_BEARER = 'Send the API key in the header Api-Key, not as Authorization: Bearer';
+const SENT_WRITE_TOKEN = 'This is a write token, with which applications send data: reading needs an API key';
 
 /**
  * Every route needs a valid `Api-Key` unless it is `@Public()`: 401 otherwise (docs/contract.md#order,
@@ -32,20 +36,21 @@ export class ApiKeyGuard implements CanActivate {
       context.getHandler(),
       context.getClass(),
     ]);
-    const key = request.header('api-key') ?? (acceptsBearer ? readBearer(request) : '');
+    const bearer = readBearer(request);
+    const key = request.header('api-key') ?? (acceptsBearer ? bearer : '');
+    if (key === '') throw notAuthenticated(bearer === '' ? undefined : SENT_AS_BEARER);
     request.account = await this.authenticate(request, key);
     return true;
   }
 
   private async authenticate(request: Request, key: string): Promise<Account> {
-    if (key === '') throw notAuthenticated();
     const row = await this.failedAuth.authenticate(
       request.ip,
       this.keys.lookup,
       parseIdentifier(key),
       (found) => (found && isValid(found, key) ? found : undefined),
     );
-    if (!row) throw invalidApiKey();
+    if (!row) throw invalidApiKey(findTokenIdentifier(key) === undefined ? undefined : SENT_WRITE_TOKEN);
     const { team_id: teamId, team_name: teamName, plan, identifier: keyIdentifier } = row;
     return { teamId, teamName, plan, keyIdentifier, scopes: readScopes(row) };
   }

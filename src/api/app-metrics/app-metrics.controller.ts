@@ -23,6 +23,26 @@ export class AppMetricsController {
       'all rows, at most 1,000,000.',
     input: QueryMetricsInput,
     row: MetricsRow,
+    bodies: {
+      days: {
+        summary: 'Each day that is kept, as CSV',
+        value: {
+          since: '2020-01-01',
+          metrics: ['requests', 'error_rate', 'response_time_p95'],
+          interval: 'day',
+          format: 'csv',
+        },
+      },
+      endpoints: {
+        summary: 'Each endpoint, over all that is kept',
+        value: {
+          since: '2020-01-01',
+          metrics: ['requests', 'client_errors', 'server_errors', 'response_time_p95'],
+          group_by: ['method', 'path'],
+          format: 'csv',
+        },
+      },
+    },
     headers: ['X-Percentile-Accuracy', 'X-Consumer-Coverage'],
   })
   query(

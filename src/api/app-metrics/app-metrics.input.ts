@@ -69,6 +69,7 @@ export class QueryMetricsInput extends AppInput implements CrossFieldValidated {
     description:
       'Format of the response. Default: the preferred format of the `Accept` header, else `ndjson`.',
     examples: ['ndjson'],
+    enumName: 'FileFormat',
   })
   @IsOptional()
   @IsIn(FILE_FORMATS)
@@ -95,6 +96,7 @@ export class QueryMetricsInput extends AppInput implements CrossFieldValidated {
   @BodyMember({
     description: 'Metrics of each row',
     examples: [['requests', 'error_rate', 'response_time_p95']],
+    enumName: 'Metric',
   })
   @IsArray()
   @ArrayMinSize(1)
@@ -105,6 +107,7 @@ export class QueryMetricsInput extends AppInput implements CrossFieldValidated {
   @BodyMember({
     description: 'Calendar unit of the periods. Without one, the window is one period.',
     examples: ['day'],
+    enumName: 'MetricInterval',
   })
   @IsOptional()
   @IsIn(INTERVALS)
@@ -113,6 +116,7 @@ export class QueryMetricsInput extends AppInput implements CrossFieldValidated {
   @BodyMember({
     description: 'Fields to group by, in addition to the period',
     examples: [['method', 'path']],
+    enumName: 'MetricGroup',
   })
   @IsOptional()
   @IsArray()
@@ -121,6 +125,7 @@ export class QueryMetricsInput extends AppInput implements CrossFieldValidated {
   group_by: readonly GroupField[] = [];
 
   @FiltersMember(METRIC_FILTERS, {
+    name: 'MetricFilter',
     description: 'Only requests that match all of these filters',
     examples: [[{ field: 'status_code', op: 'gte', value: 400 }]],
   })

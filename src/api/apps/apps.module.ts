@@ -5,9 +5,10 @@ import { AppsController } from './apps.controller.js';
 import { AppsRepository } from './apps.repository.js';
 import { AppsService } from './apps.service.js';
 import { ConsumerCoverage } from './consumer-coverage.js';
+import { RefusedSendersController } from './refused-senders.controller.js';
 
 @Module({
-  controllers: [AppsController],
+  controllers: [AppsController, RefusedSendersController],
   providers: [
     AppsService,
     {

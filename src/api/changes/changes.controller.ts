@@ -21,6 +21,12 @@ export class ChangesController {
     hasBody: true,
     input: ExplainChangeInput,
     response: ExplainedChange,
+    bodies: {
+      all: {
+        summary: 'All that is kept, compared with nothing',
+        value: { measure: 'requests', since: '2020-01-01' },
+      },
+    },
   })
   explain(@CurrentAccount() account: Account, @Input() input: ExplainChangeInput): Promise<ExplainedChange> {
     return this.service.explain(account, input);

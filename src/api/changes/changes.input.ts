@@ -19,6 +19,7 @@ export class ExplainChangeInput extends AppInput implements CrossFieldValidated 
     description:
       'What is compared. `errors` are client and server errors; `response_time` is the 95th percentile.',
     examples: ['requests'],
+    enumName: 'Measure',
   })
   @IsIn(MEASURES)
   measure: Measure;
@@ -59,6 +60,7 @@ export class ExplainChangeInput extends AppInput implements CrossFieldValidated 
   baseline_until?: Timestamp;
 
   @FiltersMember(METRIC_FILTERS, {
+    name: 'MetricFilter',
     description: 'Only requests that match all of these filters',
     examples: [[{ field: 'env', op: 'eq', value: 'prod' }]],
   })

@@ -25,6 +25,22 @@ export class TracesController {
       'after a complete file. A key may query traces once a second and ten times a minute, and read two files at once.',
     input: QueryTracesInput,
     row: TraceSpanRow,
+    bodies: {
+      oldest: {
+        summary: 'The oldest ten spans that are kept, as CSV',
+        value: { since: '2020-01-01', limit: 10, format: 'csv' },
+      },
+      requests: {
+        summary: 'Spans of requests, with their attributes',
+        value: {
+          since: '2020-01-01',
+          fields: ['name', 'duration_ns', 'attributes'],
+          filters: [{ field: 'kind', op: 'eq', value: 'SERVER' }],
+          limit: 100,
+          format: 'csv',
+        },
+      },
+    },
   })
   query(
     @CurrentAccount() account: Account,

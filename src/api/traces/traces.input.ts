@@ -35,6 +35,7 @@ import {
   sinceNotBeforeUntil,
   valueError,
 } from '../../platform/input/issues.js';
+import { nameSchema } from '../../platform/openapi/named-schemas.js';
 import { validateText } from '../../platform/input/text.js';
 import type { CrossFieldValidated, ValidationContext } from '../../platform/input/validation-context.js';
 
@@ -94,12 +95,12 @@ const MAX_INT64 = 2n ** 63n - 1n;
 
 const text = textFilter([...TEXT, ...NULLNESS]);
 
-/** A filter on an enum, whose values are case-sensitive. */
-function wordFilter(words: readonly string[]): FilterField {
+/** A filter on an enum, whose values are case-sensitive. @param name of the enum in the document */
+function wordFilter(name: string, words: readonly string[]): FilterField {
   return {
     operators: EQUALITY,
     type: 'String',
-    schema: { type: 'string', enum: [...words] },
+    schema: nameSchema(name, { type: 'string', enum: [...words] }),
     readValue: (value) =>
       typeof value === 'string' && words.includes(value)
         ? value
@@ -138,8 +139,8 @@ export const SPAN_FILTERS = {
   parent_span_id: hexFilter([...EQUALITY, ...NULLNESS], 16),
   env: text,
   name: textFilter(TEXT),
-  kind: wordFilter(SPAN_KINDS),
-  status: wordFilter(SPAN_STATUSES),
+  kind: wordFilter('SpanFilterKind', SPAN_KINDS),
+  status: wordFilter('SpanFilterStatus', SPAN_STATUSES),
   end_time_ns: nanoseconds,
   duration_ns: nanoseconds,
   attributes: attributeValues,
@@ -156,6 +157,7 @@ export class QueryTracesInput extends AppInput implements CrossFieldValidated {
   @BodyMember({
     description: 'Format of the response. Default: what the `Accept` header prefers, else `ndjson`.',
     examples: ['ndjson'],
+    enumName: 'FileFormat',
   })
   @IsOptional()
   @IsIn(FILE_FORMATS)
@@ -185,6 +187,7 @@ export class QueryTracesInput extends AppInput implements CrossFieldValidated {
   @BodyMember({
     description: 'Fields of a row after `trace_id`, `span_id` and `start_time_ns`, which every row has',
     examples: [['name', 'duration_ns', 'attributes']],
+    enumName: 'SpanField',
   })
   @IsOptional()
   @IsArray()
@@ -193,6 +196,7 @@ export class QueryTracesInput extends AppInput implements CrossFieldValidated {
   fields: readonly SpanField[] = DEFAULT_FIELDS;
 
   @FiltersMember(SPAN_FILTERS, {
+    name: 'SpanFilter',
     description: 'Filters that a span must all match. They may use fields that are not returned.',
     examples: [[{ field: 'attributes', key: 'http.response.status_code', op: 'gte', value: 500 }]],
   })

@@ -2,11 +2,13 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Logger } from 'pino';
 import type { Config } from '../../config/config.js';
 import { abortSignal } from '../../platform/http/abort-signal.middleware.js';
+import { RefusedSenders } from '../../access/tokens/refused-senders.js';
 import { allowOrigins } from './cors.js';
 import { serveDashboard } from './dashboard.js';
 import { serveDocs } from '../../platform/openapi/docs.js';
 import type { Drain } from './drain.js';
 import { setUpHttp } from './http-setup.js';
+import { refuseSenders } from './misdirected.middleware.js';
 
 /**
  * Routes outside `PUBLIC_PATH`: orchestrators probe the process directly instead of through a proxy, and the
@@ -23,7 +25,7 @@ export function setUp(
 ): Drain {
   const drain = setUpHttp(app, config, logger, config.publicPath);
   if (config.corsOrigins.length > 0) allowOrigins(app, config.corsOrigins);
-  app.use(abortSignal(config.clickhouse.queryTimeoutSeconds));
+  app.use(refuseSenders(config, app.get(RefusedSenders)), abortSignal(config.clickhouse.queryTimeoutSeconds));
   app.setGlobalPrefix(config.publicPath, { exclude: AT_ROOT });
   // Before the docs, whose `/` redirects to their page.
   if (config.dashboard) serveDashboard(app, config, logger, hasCollector);

@@ -1,14 +1,16 @@
-import type { IncomingHttpHeaders } from 'node:http';
+import type { IncomingHttpHeaders, Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { Logger as NestLogger } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Request } from 'express';
 import type { Logger } from 'pino';
+import { RefusedSenders } from '../../access/tokens/refused-senders.js';
 import { ClickHouse } from '../../store/client/clickhouse.client.js';
 import { StoreMonitor } from '../../store/health/store-monitor.js';
 import { BatchCommitter } from '../../write/batches/batch-committer.js';
 import { CollectorModule } from '../../collector.module.js';
 import { mergeSlashes } from '../../platform/http/raw-query.js';
+import { refuseReaders } from './misdirected.middleware.js';
 import { refusePipelined } from './pipelining.middleware.js';
 import { limitReceiveTime } from '../../sources/intake/receive-timeout.middleware.js';
 import { GRPC_CURE, GrpcServer } from '../../sources/otlp/grpc.server.js';
@@ -70,7 +72,8 @@ export async function startCollectorOn(
   const app = await createApp(module, logger, new HttpAdapter(0));
   app.use(mergeSlashes);
   const drain = setUpHttp(app, config, logger);
-  app.use(limitReceiveTime(app.getHttpServer()), refusePipelined);
+  app.use(limitReceiveTime(app.getHttpServer()), refusePipelined, refuseReaders(config));
+  reportGrpc(app.getHttpServer(), app.get(RefusedSenders));
   const grpc = new GrpcServer(app.get(OtlpService), logger, telemetry, findAddressBy(app));
   reportDroppedConnections(grpc.connections, logger, telemetry);
   const committer = app.get(BatchCommitter);
@@ -173,6 +176,16 @@ export async function startAll(
     await server.stop();
     throw error;
   }
+}
+
+/** The first bytes of HTTP/2, which some SDKs speak by default. To Node's parser they are an error. */
+const HTTP2_PREFACE = 'PRI * HTTP/2.0';
+
+function reportGrpc(server: Server, refused: RefusedSenders): void {
+  server.on('clientError', ({ rawPacket }: Error & { rawPacket?: Buffer }, { remoteAddress }: Socket) => {
+    if (rawPacket?.toString('latin1', 0, HTTP2_PREFACE.length) === HTTP2_PREFACE)
+      refused.report({ ip: remoteAddress, route: { path: 'the port of the collector' } }, 'grpc');
+  });
 }
 
 /** Applies incomplete batches: at once if this process is the only writer. */

@@ -43,6 +43,11 @@ const LAST_LINE_LEFT_OUT =
 const REST_OF_LINE =
   'the first line may be the rest of a line that a rotation divided: import the file before it in the same command, which joins the two';
 
+const WAYS_OUT =
+  'The log may have another format: import --help lists the formats, --format also takes a log_format of nginx or a LogFormat ' +
+  'of Apache, and --map the names of a JSON log. Anything else can be rewritten as lines such as ' +
+  '{"timestamp":"2026-11-20T14:05:09Z","method":"GET","url":"https://api.example.com/items","status_code":200}';
+
 const TRAILING_BYTES =
   'bytes follow the compressed data and are no part of it; all lines before them were read';
 
@@ -125,6 +130,7 @@ export function report(summary: ImportSummary, rejections: readonly RejectedLine
   if (duplicates > 0 && isWhole) printMessage(`All requests were in the store already. ${IDENTITY}`);
   if (rejections.some(({ reason }) => reason.startsWith('timestamp: older')))
     printMessage('If this is an old sample, --shift-to now moves its times.');
+  else if (duplicates === 0 && rejections.length > 0) printMessage(WAYS_OUT);
 }
 
 const count = (number: number) => number.toLocaleString('en');

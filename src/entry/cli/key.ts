@@ -44,13 +44,14 @@ function addCreate(key: Command): void {
     .option('--name <name>', 'what the key is for', '')
     .option(
       '--expires <iso>',
-      'expiry of the key, in the future (ISO 8601; UTC without an offset)',
+      'expiry of the key: 30d, or a time in the future (ISO 8601; UTC without an offset)',
       futureTime,
     )
     .addHelpText(
       'after',
       examples(
         'key create --team 1 --name reporting',
+        'key create --team 1 --name ann --apps 1 --expires 30d',
         'key create --team 1 --expires 2030-01-01',
         'key create --team 1 --apps 1,2 --operations getTraffic,queryMetrics',
         'key create --team 1 --apps 1 --consumer acme --no-bodies --requests-per-minute 20',
@@ -72,15 +73,28 @@ function addCreate(key: Command): void {
         return made;
       });
       printResult(created);
-      const config = new Config();
-      if (config.dashboard)
-        printForPeople(
-          'The key is shown this once. It opens the dashboard, read-only, with this link:\n' +
-            `${getAddresses(config).api}/#key=${created.key}`,
-        );
+      printForPeople(describeLink(created.key, ends, hasScopes(scopes)));
       return { key: created.identifier };
     });
   });
+}
+
+/** How the key opens the dashboard. In the fragment, because browsers do not send it. */
+function describeLink(key: string, expires: string | null, isLimited: boolean): string {
+  const config = new Config();
+  const lines = ['The key is shown this once.'];
+  if (!config.dashboard) return lines.join('');
+  const { api } = getAddresses(config);
+  const until = expires === null ? '' : `, until ${expires}`;
+  lines.push(
+    `This link opens the dashboard with it. Whoever has the link can read, and change nothing${until}:`,
+    `${api}/#key=${key}`,
+  );
+  if (new URL(api).hostname === 'localhost')
+    lines.push('For a colleague, write the name of this machine in the place of localhost.');
+  if (!isLimited && expires === null)
+    lines.push('A key for somebody else can be limited: --apps 1 --expires 30d');
+  return lines.join('\n');
 }
 
 function addSetScopes(key: Command): void {

@@ -1,10 +1,34 @@
-import { InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
+import { setVariable } from '../../config/config.js';
 import { identifierDecoder } from '../../sources/decoding/request-decoders.js';
 import { SPOKEN_TIMES, parseSpokenTime } from '../../shared/time/spoken-time.js';
 import { parseTimestamp, resolveTimestamp } from '../../shared/time/timestamp.js';
 
 /** The limit of IDs (docs/contract.md#ids); larger numbers would not fit into the columns of the store. */
 const MAX_ID = 2 ** 31 - 1;
+
+/** Options that stand for a variable of the configuration. They go before the environment and `.env`. */
+const VARIABLES = {
+  dataDir: 'DATA_DIR',
+  host: 'HOST',
+  port: 'PORT',
+  collectorPort: 'COLLECTOR_PORT',
+} as const;
+
+/** Sets the variables for which options were given to a command. */
+export function setVariables(command: Command): void {
+  const options = command.optsWithGlobals<Partial<Record<keyof typeof VARIABLES, string>>>();
+  for (const [option, variable] of Object.entries(VARIABLES)) {
+    const value = options[option as keyof typeof VARIABLES];
+    if (value !== undefined) setVariable(variable, value);
+  }
+}
+
+/** The variables of a command that serves, for the end of its help. */
+export const SERVER_VARIABLES =
+  '\nThe variables PORT, COLLECTOR_PORT, HOST and DATA_DIR say the same, in the environment or in .env. Others are\n' +
+  'COLLECTOR (off: no collector), CLICKHOUSE_URL (a server instead of the engine inside), METRICS_PORT and TRUST_PROXY.\n' +
+  '.env.example describes all of them.';
 
 /** A positive whole number, as an option's value. */
 export function id(value: string): number {
@@ -50,9 +74,11 @@ export function time(value: string): number {
   return resolveTimestamp(timestamp);
 }
 
-/** An ISO 8601 time in the future. */
+/** A time in the future: ISO 8601, or `30d`, which here is in 30 days. */
 export function futureTime(value: string): number {
+  const now = Date.now();
   const at = time(value);
-  if (at <= Date.now()) throw new InvalidArgumentError('It must be in the future.');
-  return at;
+  const isDuration = /^\d+[mhdw]$/.test(value);
+  if (at <= now && !isDuration) throw new InvalidArgumentError('It must be in the future.');
+  return isDuration ? now + (now - at) : at;
 }

@@ -15,7 +15,8 @@ import { mcpCommand } from './mcp.js';
 import { migrateCommand } from './migrate.js';
 import { openapiCommand } from './openapi.js';
 import { envCommand } from './env.js';
-import { examples } from './options.js';
+import { findNearest } from '../../shared/nearest.js';
+import { examples, setVariables } from './options.js';
 import { forceJson } from './output.js';
 import { serveCommand } from './serve.js';
 import { statusCommand } from './status.js';
@@ -40,8 +41,9 @@ const COMMANDS = {
 export function createProgram(): Command {
   const program = new Command('request-analytics')
     .description('Request logs and traffic of monitored apps: the service and its administration.')
-    .version(PRODUCT_VERSION)
+    .version(PRODUCT_VERSION, '-v, --version')
     .option('--json', 'print results as JSON, also on a terminal')
+    .option('--data-dir <directory>', 'directory of the store; default: DATA_DIR')
     .showSuggestionAfterError()
     .configureHelp({ showGlobalOptions: true })
     .addHelpText('after', examples('demo', 'team create --name Acme', 'help import'))
@@ -57,12 +59,32 @@ export function createProgram(): Command {
         command.parse(['help', member], { from: 'user' });
       return '';
     })
-    .hook('preAction', () => {
+    .hook('preAction', (_, command) => {
       if (program.opts<{ json?: boolean }>().json) forceJson();
+      setVariables(command);
     });
   for (const [heading, commands] of Object.entries(COMMANDS)) {
     program.commandsGroup(heading);
     for (const register of commands) register(program);
   }
+  nameUnknownOptions(program);
   return program;
+}
+
+/** Commander says of `--ap 1` that `--app` is missing, and nothing of `--ap`. */
+function nameUnknownOptions(command: Command): void {
+  command.configureOutput({
+    outputError: (text, write) => {
+      write(text);
+      const unknown = command.args.find((argument) => argument.startsWith('--'));
+      if (unknown === undefined || !text.startsWith('error: required option')) return;
+      const [meant] = findNearest(
+        unknown,
+        command.options.flatMap(({ long }) => long ?? []),
+        1,
+      );
+      write(`(There is no option ${unknown}. Did you mean ${meant}?)\n`);
+    },
+  });
+  for (const member of command.commands) nameUnknownOptions(member);
 }

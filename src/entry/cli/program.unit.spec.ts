@@ -85,6 +85,36 @@ describe('the command line', () => {
     expect(run('team', 'list', '--help').out).toContain('--json');
   });
 
+  it('knows -v, and takes --data-dir before and after a command', () => {
+    expect(run('-v').out).toBe(`${PRODUCT_VERSION}\n`);
+    const before = process.env.DATA_DIR;
+    try {
+      for (const args of [
+        ['--data-dir', './shop', 'team', 'list'],
+        ['team', 'list', '--data-dir', './shop'],
+      ]) {
+        delete process.env.DATA_DIR;
+        expect(run(...args)).toMatchObject({ code: 0, err: '' });
+        expect(process.env.DATA_DIR).toBe('./shop');
+      }
+    } finally {
+      if (before === undefined) delete process.env.DATA_DIR;
+      else process.env.DATA_DIR = before;
+    }
+  });
+
+  it('names an option that does not exist where another one is missing', () => {
+    expect(run('import', 'access.log', '--ap', '1').err).toBe(
+      "error: required option '--app <id>' not specified\n(There is no option --ap. Did you mean --app?)\n",
+    );
+    expect(run('import', 'access.log').err).toBe("error: required option '--app <id>' not specified\n");
+    expect(run('import', 'access.log', '--app', '1', '--evn', 'x').err).toContain("unknown option '--evn'");
+  });
+
+  it.each(['30d', '12h', '2w', '2200-01-01'])('takes a key that expires at %s', (expires) => {
+    expect(run('key', 'create', '--team', '1', '--expires', expires)).toMatchObject({ code: 0, err: '' });
+  });
+
   it.each(['2020-01-01', 'soon', new Date(Date.now() - 1).toISOString()])(
     'refuses a key that expires at %s',
     (expires) => {

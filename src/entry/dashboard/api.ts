@@ -20,6 +20,27 @@ export type ExportQuery = Body<'exportRequestLogs'>;
 export type ChangesQuery = Body<'explainChange'>;
 export type ExplainedChange = Schemas['ExplainedChange'];
 export type ChangedGroup = Schemas['ChangedGroup'];
+
+/** Senders that were refused at one route for one cause; `reason` and `cure` are parts of a sentence. */
+export interface Refusal {
+  refused_at: string;
+  route: string;
+  cause: string;
+  reason: string;
+  cure: string;
+}
+
+/** Not an operation of the document. */
+interface OwnPaths {
+  '/v1/apps/{app_id}/refused-senders': {
+    parameters: { path: { app_id: number } };
+    get: {
+      parameters: { path: { app_id: number } };
+      responses: { 200: { content: { 'application/json': { data: Refusal[] } } } };
+    };
+  };
+}
+
 export type RequestLogsQuery = NonNullable<operations['getRequestLogs']['parameters']['query']>;
 
 /** The directory of the page; the API is there as well. */
@@ -84,7 +105,7 @@ export class Api {
   private readonly client;
 
   constructor(key: string) {
-    this.client = createClient<paths>({
+    this.client = createClient<paths & OwnPaths>({
       baseUrl: BASE,
       headers: { 'Api-Key': key },
       fetch: (request) => this.send(request),
@@ -99,6 +120,13 @@ export class Api {
 
   apps() {
     return this.cached('apps', false, async () => this.unwrap(await this.client.GET('/v1/apps')));
+  }
+
+  /** Senders that were refused in the last 15 minutes: of the app, or of no known app. */
+  async refusals(app_id: number): Promise<Refusal[]> {
+    const params = { path: { app_id } };
+    const { data } = this.unwrap(await this.client.GET('/v1/apps/{app_id}/refused-senders', { params }));
+    return data.data;
   }
 
   endpoints(app_id: number) {

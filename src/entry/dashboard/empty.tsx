@@ -1,6 +1,10 @@
-import type { Api } from './api.js';
+import { useEffect, useState } from 'preact/hooks';
+import type { Api, Refusal } from './api.js';
 import { CopyButton, Text, readMeta } from './parts.js';
-import { useSession, useTeam } from './session.js';
+import { useSession, useTeam, useWhileVisible } from './session.js';
+import { formatTime } from './time.js';
+
+const REFUSALS_MS = 10_000;
 
 /** An app that never received data: explains how to send some. */
 export function EmptyApp() {
@@ -22,6 +26,7 @@ export function EmptyApp() {
       <h1>
         <Text>{app.name}</Text> has no data yet
       </h1>
+      <Refusals />
       <h2>Monitor a running application</h2>
       <p>
         Every OpenTelemetry SDK, in any language, sends to the collector. This creates a write token, which
@@ -49,6 +54,38 @@ export function EmptyApp() {
       <p>An access log of nginx or Apache, or one JSON object per line:</p>
       <Command text={command} />
     </main>
+  );
+}
+
+/** Senders that the service refused: SDKs do not say so themselves. */
+function Refusals() {
+  const { api, app, state } = useSession();
+  const [refusals, setRefusals] = useState<Refusal[]>([]);
+  const load = () => {
+    // Without them the page is as useful as before; the list of apps reports what is wrong.
+    api.refusals(app.id).then(setRefusals, () => undefined);
+  };
+  useEffect(load, [api, app.id]);
+  useWhileVisible(REFUSALS_MS, true, load);
+  return (
+    <div role="status">
+      {refusals.length > 0 && (
+        <>
+          <h2>Senders were refused</h2>
+          <p>
+            Somebody, perhaps your application, sent data in the last 15 minutes that the service refused:
+          </p>
+          <ul>
+            {refusals.map(({ refused_at, route, cause, reason, cure }) => (
+              <li key={`${route} ${cause}`}>
+                {formatTime(Date.parse(refused_at), 'time', state.zone)}, <code>{route}</code>: {reason};{' '}
+                {cure}.
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+    </div>
   );
 }
 

@@ -4,6 +4,7 @@ import { checkTables } from '../../store/health/damage.js';
 import { listTtls, readApplied, readMigrations } from '../../store/migrations/migrate.js';
 import { MigrationError } from '../../store/migrations/migration.error.js';
 import { TimeoutError, withTimeout } from '../../shared/async/timeout.js';
+import { explainRefusal, readRefusedSenders } from '../../access/tokens/refused-senders.js';
 import type { Config } from '../../config/config.js';
 import { DoctorRepository, type RollupDifference } from './doctor.repository.js';
 
@@ -42,7 +43,6 @@ const CHECK_MS = 15_000;
 const READ_TABLES_MS = 60_000;
 /** Smaller differences of clocks do not matter for retention, expiry and rate limits. */
 const MAX_SKEW_MS = 2_000;
-const [MIN_NODE_MAJOR, MIN_NODE_MINOR] = [20, 19];
 /** The version that the tests use. */
 const ENGINE = '26.7';
 const MIN_FREE_BYTES = 1024 ** 3;
@@ -61,7 +61,6 @@ const [COMPARE_TIMES, COMPARE_PAUSE_MS] = [3, 500];
 /** The checks that need no store. */
 export function checkProcess(config: Config): AsyncGenerator<CheckResult> {
   return runChecks([
-    { name: 'node', run: checkNode },
     { name: 'proxy', run: () => checkProxy(config) },
     { name: 'data directory', run: () => checkDirectory(config) },
     { name: 'redis', run: () => checkRedis(config) },
@@ -81,6 +80,7 @@ export function checkStore(repository: DoctorRepository, config: Config): AsyncG
     { name: 'parts', run: () => checkParts(repository) },
     { name: 'mutations and merges', run: () => checkMutations(repository) },
     { name: 'collector', run: () => checkCollector(repository, config) },
+    { name: 'senders', run: () => checkSenders(repository, config) },
     { name: 'rollups', run: () => checkRollups(repository) },
     { name: 'tables', limitMs: 2 * READ_TABLES_MS, run: () => checkData(repository) },
   ]);
@@ -109,15 +109,6 @@ function toFinding(error: unknown): Finding {
   return {
     finding: `could not be checked: ${reason}`,
     cure: isLate ? 'Look for what keeps the store busy, and run doctor again.' : FIX_FIRST,
-  };
-}
-
-function checkNode(): Findings {
-  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
-  if (major > MIN_NODE_MAJOR || (major === MIN_NODE_MAJOR && minor >= MIN_NODE_MINOR)) return [];
-  return {
-    finding: `Node.js ${process.versions.node} is too old`,
-    cure: `Install Node.js 24, or at least ${MIN_NODE_MAJOR}.${MIN_NODE_MINOR}.`,
   };
 }
 
@@ -301,6 +292,16 @@ async function checkCollector(repository: DoctorRepository, config: Config): Pro
       cure: 'Start a collector, which counts them, and read in its log why it did not.',
     });
   return findings;
+}
+
+async function checkSenders({ store }: DoctorRepository, config: Config): Promise<Finding[]> {
+  return (await readRefusedSenders(store)).map(({ address, route, cause, refused_at }) => {
+    const { reason, cure } = explainRefusal(config, cause);
+    return {
+      finding: `a sender at ${address} was refused at ${route}, last at ${refused_at}: ${reason}`,
+      cure: `${cure.charAt(0).toUpperCase()}${cure.slice(1)}.`,
+    };
+  });
 }
 
 async function checkRollups(repository: DoctorRepository): Promise<Finding[]> {

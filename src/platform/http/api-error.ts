@@ -11,13 +11,17 @@ export class ApiError extends HttpException {
   }
 }
 
-const CHALLENGE = { 'WWW-Authenticate': 'APIKey' };
+/** @param hint for a person who sent something else than an API key: the contract fixes the body */
+const challenge = (hint?: string) => ({
+  'WWW-Authenticate': 'APIKey',
+  ...(hint !== undefined && { 'X-Hint': hint }),
+});
 /** An error code of RFC 6750. It tells programs this 403 from the one about the plan. */
 const INSUFFICIENT_SCOPE = { 'WWW-Authenticate': 'APIKey error="insufficient_scope"' };
 
 export const badRequest = () => new ApiError(400, 'Bad Request');
-export const notAuthenticated = () => new ApiError(401, 'Not authenticated', CHALLENGE);
-export const invalidApiKey = () => new ApiError(401, 'Invalid API key', CHALLENGE);
+export const notAuthenticated = (hint?: string) => new ApiError(401, 'Not authenticated', challenge(hint));
+export const invalidApiKey = (hint?: string) => new ApiError(401, 'Invalid API key', challenge(hint));
 export const premiumRequired = () => new ApiError(403, 'API access requires the Premium plan');
 /** @param forbidden an operation or data that the key's scopes do not include */
 export const notInScope = (forbidden: string) =>

@@ -1,6 +1,7 @@
 import { type ExecutionContext, createParamDecorator } from '@nestjs/common';
 import type { Request } from 'express';
 import { parseRawPath, parseRawQuery } from '../http/raw-query.js';
+import { IGNORED } from './ignored.js';
 import { InputPipe, type RawInput } from './input.pipe.js';
 import { readJsonBody } from './json-body.js';
 
@@ -12,6 +13,7 @@ const FromRequest = createParamDecorator((_: unknown, context: ExecutionContext)
     path: parseRawPath(path, request.originalUrl),
     query: parseRawQuery(request.originalUrl),
     readBody: () => readJsonBody(request),
+    reportIgnored: (names) => request.res?.setHeader(IGNORED, names),
     account: request.account,
   };
 });

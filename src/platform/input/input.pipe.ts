@@ -2,6 +2,7 @@ import { type ArgumentMetadata, Injectable, Optional, type PipeTransform, type T
 import { plainToInstance } from 'class-transformer';
 import { validateSync } from 'class-validator';
 import type { Account } from '../http/account.js';
+import { describeIgnored } from './ignored.js';
 import { findViolation, isOptional } from './constraints.js';
 import type { Sent } from './conversions.js';
 import { invalidUtf8 } from './issues.js';
@@ -19,6 +20,8 @@ import {
 export interface RawInput extends Pick<RawValues, 'path' | 'query'> {
   /** Called if the input class has members of a body. */
   readonly readBody: () => Promise<JsonBody>;
+  /** Called if parameters of the request have no effect, with their names. */
+  readonly reportIgnored?: (names: string) => void;
   readonly account: Account;
 }
 
@@ -34,7 +37,7 @@ export class InputPipe implements PipeTransform<RawInput, Promise<object>> {
 
   /** @throws ValidationException, or errors of reading the body */
   async transform(
-    { path, query, readBody, account }: RawInput,
+    { path, query, readBody, reportIgnored, account }: RawInput,
     { metatype }: ArgumentMetadata,
   ): Promise<object> {
     const inputClass = metatype as Type<Instance>;
@@ -43,6 +46,8 @@ export class InputPipe implements PipeTransform<RawInput, Promise<object>> {
     if (declared.length === 0) throw new Error(`${inputClass.name} declares no parameters`);
     const hasBody = declared.some((parameter) => parameter.in === 'body');
     const { members, issue } = hasBody ? await readBody() : NO_BODY;
+    const ignored = describeIgnored(declared, query.keys(), members.keys());
+    if (ignored !== undefined) reportIgnored?.(ignored);
     // Members of an invalid body are not validated.
     const parameters = issue ? declared.filter((parameter) => parameter.in !== 'body') : declared;
     const raw = { path, query, body: members };

@@ -7,6 +7,11 @@ interface ParameterOptions {
   readonly examples?: unknown[];
 }
 
+interface PathParameterOptions extends ParameterOptions {
+  /** The value that the page of the document fills in. */
+  readonly prefilled?: string | number;
+}
+
 interface QueryParameterOptions extends ParameterOptions {
   /** The older name, which is read if the current name is absent, and the older words for its values. */
   readonly older?: { readonly name: string; readonly words: Readonly<Record<string, string>> };
@@ -15,10 +20,12 @@ interface QueryParameterOptions extends ParameterOptions {
 interface BodyMemberOptions extends ParameterOptions {
   /** The part of the schema that the constraints of the property do not give. */
   readonly schema?: SchemaObject;
+  /** The name of the enum in the document: of the member, or of its items. */
+  readonly enumName?: string;
 }
 
 /** A declared parameter of an input class. */
-export interface Parameter extends QueryParameterOptions, BodyMemberOptions {
+export interface Parameter extends PathParameterOptions, QueryParameterOptions, BodyMemberOptions {
   readonly in: Place;
   readonly name: string;
 }
@@ -31,7 +38,7 @@ const collected = new Map<unknown, readonly Parameter[]>();
  * convert it (`conversions.ts`) and check it (class-validator, `constraints.ts`); the document shows what
  * they check.
  */
-export const PathParameter = (options: ParameterOptions) => declare({ in: 'path', ...options });
+export const PathParameter = (options: PathParameterOptions) => declare({ in: 'path', ...options });
 
 /** Declares a parameter of the query. Its default is the initial value of the property. */
 export const QueryParameter = (options: QueryParameterOptions) => declare({ in: 'query', ...options });

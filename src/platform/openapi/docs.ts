@@ -55,8 +55,11 @@ export function serveDocs(app: NestExpressApplication, { publicPath }: Config) {
     jsonDocumentUrl: 'openapi.json',
     raw: ['json'],
     customSiteTitle: 'Request Analytics API',
-    // Hides Swagger's banner and the choice of a server, because there is only one server.
-    customCss: '.swagger-ui .topbar, .swagger-ui .servers-title, .swagger-ui .servers { display: none }',
+    // Hides Swagger's banner, the choice of a server, because there is only one server, and the headers of
+    // errors, which are those of the 200.
+    customCss:
+      '.swagger-ui .topbar, .swagger-ui .servers-title, .swagger-ui .servers, ' +
+      '.swagger-ui tr.response:not([data-code="200"]) .headers-wrapper { display: none }',
     swaggerOptions: {
       persistAuthorization: true,
       displayRequestDuration: true,

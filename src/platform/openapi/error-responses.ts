@@ -16,11 +16,11 @@ import {
 import { belowMinimum, createIssue } from '../input/issues.js';
 import { PROBLEM } from '../http/exception.filter.js';
 import { ErrorBody, Problem, ValidationErrorBody, ValidationProblem } from './errors.dto.js';
-import { AUTHENTICATED_HEADERS, optionalHeaders, requiredHeaders } from './headers.js';
+import { AUTHENTICATED_HEADERS, READ_HEADERS, optionalHeaders, requiredHeaders } from './headers.js';
 
 const PRE_AUTH_HEADERS = {
   ...requiredHeaders(['X-Request-Id']),
-  ...optionalHeaders(AUTHENTICATED_HEADERS.slice(1)),
+  ...optionalHeaders(READ_HEADERS.slice(1)),
 };
 const PRE_AUTH_HEADERS_WITH_RETRY = { ...PRE_AUTH_HEADERS, ...requiredHeaders(['Retry-After']) };
 
@@ -29,7 +29,7 @@ const ERROR_RESPONSES: Readonly<Record<number, ResponseObject & { name: string }
   401: {
     name: 'Unauthorized',
     description: 'Missing or invalid API key',
-    headers: requiredHeaders(['X-Request-Id', 'WWW-Authenticate']),
+    headers: requiredHeaders(['X-Request-Id', 'WWW-Authenticate', 'X-Hint']),
     content: errorContent({ missing: notAuthenticated(), invalid: invalidApiKey() }),
   },
   403: {
@@ -37,13 +37,13 @@ const ERROR_RESPONSES: Readonly<Record<number, ResponseObject & { name: string }
     description:
       "The team's plan is not premium, or the key's scopes leave out what was asked for; the latter response has " +
       '`WWW-Authenticate`',
-    headers: { ...requiredHeaders(AUTHENTICATED_HEADERS), ...optionalHeaders(['WWW-Authenticate']) },
+    headers: { ...requiredHeaders(READ_HEADERS), ...optionalHeaders(['WWW-Authenticate']) },
     content: errorContent({ plan: premiumRequired(), scope: notInScope('getTraffic') }),
   },
   404: {
     name: 'NotFound',
     description: 'Not found, expired, or owned by another team (indistinguishable by design)',
-    headers: requiredHeaders(AUTHENTICATED_HEADERS),
+    headers: requiredHeaders(READ_HEADERS),
     content: errorContent({ app: appNotFound(), request: requestLogNotFound() }),
   },
   413: {
@@ -55,7 +55,7 @@ const ERROR_RESPONSES: Readonly<Record<number, ResponseObject & { name: string }
   422: {
     name: 'UnprocessableEntity',
     description: 'Invalid parameters or body: all errors of the request, path parameters first',
-    headers: requiredHeaders(AUTHENTICATED_HEADERS),
+    headers: requiredHeaders(READ_HEADERS),
     content: {
       ...jsonContent(ValidationErrorBody, {
         example: { detail: [createIssue('query', 'limit', '0', belowMinimum(1))] },

@@ -69,6 +69,21 @@ export const RESPONSE_HEADERS = {
     schema: { type: 'string', pattern: '^[1-9]\\d*$' },
     example: '205',
   },
+  'X-Ignored-Parameters': {
+    description:
+      'Sent parameters, or members of the body, that have no effect, each with the one that may be meant; present only if ' +
+      'there are any',
+    required: false,
+    schema: { type: 'string', maxLength: 1024, pattern: '^[ -~]+$' },
+    example: 'since (did you mean start?), foo',
+  },
+  'X-Hint': {
+    description:
+      'For people who sent another credential than an API key, or sent it in another way; else absent',
+    required: false,
+    schema: { type: 'string', maxLength: 200, pattern: '^[ -~]+$' },
+    example: 'Send the API key in the header Api-Key, not as Authorization: Bearer',
+  },
   'WWW-Authenticate': {
     description: 'How to authenticate: with an API key; of a 403, with one that has the scope',
     required: true,
@@ -89,12 +104,25 @@ export const AUTHENTICATED_HEADERS = [
   'RateLimit',
 ] as const;
 
+/** The headers of a response after the parameters were read. */
+export const READ_HEADERS = [...AUTHENTICATED_HEADERS, 'X-Ignored-Parameters'] as const;
+
 /** Headers of every response. */
 export function requiredHeaders(names: readonly HeaderName[]): References {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
 
-/** Headers of responses after the check of the key. */
-export function optionalHeaders(names: readonly HeaderName[]): Record<string, HeaderObject> {
-  return Object.fromEntries(names.map((name) => [name, { ...RESPONSE_HEADERS[name], required: false }]));
+/** Headers of responses that may be without them. */
+export function optionalHeaders(
+  names: readonly HeaderName[],
+): Record<string, HeaderObject | ReferenceObject> {
+  return Object.fromEntries(
+    names.map((name) => {
+      const header: HeaderObject = RESPONSE_HEADERS[name];
+      return [
+        name,
+        header.required ? { ...header, required: false } : { $ref: `#/components/headers/${name}` },
+      ];
+    }),
+  );
 }

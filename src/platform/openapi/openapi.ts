@@ -4,6 +4,7 @@ import { PRODUCT_VERSION } from '../../config/version.js';
 import { errorResponseComponents, errorResponseReferences } from './error-responses.js';
 import { ErrorBody, Problem, ValidationErrorBody, ValidationProblem } from './errors.dto.js';
 import { RESPONSE_HEADERS } from './headers.js';
+import { collectNamedSchemas } from './named-schemas.js';
 import { API_KEY_SCHEME } from './read-operation.decorator.js';
 
 const DESCRIPTION = `
@@ -20,6 +21,8 @@ Read the request logs and the aggregated traffic of the apps your team monitors.
 
 - Every operation needs the \`Api-Key\` header. A key belongs to one team.
 - A key may make 100 requests a minute, unless the operator has set another number; the \`X-RateLimit-*\` headers have the current state.
+- The headers of a response are shown once, at its 200: errors have those of the limit as well.
+- Parameters that an operation does not know have no effect; \`X-Ignored-Parameters\` names them, each with the one that may be meant.
 - Errors are \`{"detail": …}\`; with \`Accept: application/problem+json\` they are problem details (RFC 9457).
 - Pages: follow the \`Link\` header with \`rel="next"\`, or send \`next_token\` of a response with the same filters to get the next page, until \`has_more\` is false.
 - Timestamps are ISO 8601 in UTC. Request logs are kept for 15 days, traffic and metrics for 13 months.
@@ -67,7 +70,7 @@ export function createDocument(app: INestApplication, publicPath = ''): OpenAPIO
       securitySchemes,
       headers: RESPONSE_HEADERS,
       responses: errorResponseComponents(),
-      schemas: withExamples(schemas),
+      schemas: withExamples({ ...schemas, ...collectNamedSchemas(paths) }),
     },
   };
 }

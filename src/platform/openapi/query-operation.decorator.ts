@@ -1,7 +1,7 @@
 import { HttpCode, Post, type Type, applyDecorators } from '@nestjs/common';
 import { ApiExtraModels, ApiOkResponse, getSchemaPath } from '@nestjs/swagger';
 import { type FileFormat, MEDIA_TYPES } from '../../shared/file-format.js';
-import { AUTHENTICATED_HEADERS, requiredHeaders } from './headers.js';
+import { READ_HEADERS, requiredHeaders } from './headers.js';
 import { apiInput } from './input.js';
 import { type OperationOptions, documentOperation } from './read-operation.decorator.js';
 
@@ -27,8 +27,8 @@ const DESCRIPTIONS: Readonly<Partial<Record<FileFormat, string>>> = {
  * is a file of rows. `createDocument` adds the error responses, which are the same for all operations.
  */
 export function documentQuery(route: QueryRoute): MethodDecorator {
-  const { path, input, row, headers = [] } = route;
-  const bodies = (Object.keys(DESCRIPTIONS) as FileFormat[]).map((format) => [
+  const { path, input, row, bodies, headers = [] } = route;
+  const contents = (Object.keys(DESCRIPTIONS) as FileFormat[]).map((format) => [
     MEDIA_TYPES[format],
     {
       schema:
@@ -48,9 +48,9 @@ export function documentQuery(route: QueryRoute): MethodDecorator {
     ApiExtraModels(row),
     ApiOkResponse({
       description: `Success: a file in the requested format. ${DESCRIPTIONS.ndjson} by default.`,
-      headers: requiredHeaders([...AUTHENTICATED_HEADERS, ...headers]),
-      content: Object.fromEntries(bodies) as Record<string, object>,
+      headers: requiredHeaders([...READ_HEADERS, ...headers]),
+      content: Object.fromEntries(contents) as Record<string, object>,
     }),
-    apiInput(input),
+    apiInput(input, bodies),
   );
 }

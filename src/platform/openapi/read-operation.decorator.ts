@@ -1,8 +1,9 @@
-import { Get, HttpCode, Post, type Type, applyDecorators } from '@nestjs/common';
+import { Get, HttpCode, Post, type Type, UseInterceptors, applyDecorators } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiResponse, ApiSecurity, ApiTags } from '@nestjs/swagger';
 import type { OperationId } from '../http/account.js';
-import { AUTHENTICATED_HEADERS, type HeaderName, requiredHeaders } from './headers.js';
-import { apiInput } from './input.js';
+import { READ_HEADERS, type HeaderName, requiredHeaders } from './headers.js';
+import { ReportIgnored } from '../input/report-ignored.interceptor.js';
+import { type Bodies, apiInput } from './input.js';
 
 /** Name of the security scheme in the document. */
 export const API_KEY_SCHEME = 'ApiKey';
@@ -16,6 +17,11 @@ export interface OperationOptions {
   description: string;
   /** Additional headers of the response. With `ETag` a GET may also be a 304. */
   headers?: readonly HeaderName[];
+  /**
+   * Bodies that the page offers, the default first. They must have rows on any day, so they begin long ago: a
+   * window is cut to what is kept.
+   */
+  bodies?: Bodies;
 }
 
 /** The route of an operation whose response is one JSON value. */
@@ -44,8 +50,8 @@ export function documentOperation({ id, tag, summary, description }: OperationOp
  * the same for all operations.
  */
 export function documentRead(route: ReadRoute): MethodDecorator {
-  const { path, hasBody = false, input, response, headers = [] } = route;
-  const responseHeaders = requiredHeaders([...AUTHENTICATED_HEADERS, ...headers]);
+  const { path, hasBody = false, input, response, headers = [], bodies } = route;
+  const responseHeaders = requiredHeaders([...READ_HEADERS, ...headers]);
   return applyDecorators(
     ...(hasBody ? [Post(path), HttpCode(200)] : [Get(path)]),
     documentOperation(route),
@@ -59,6 +65,6 @@ export function documentRead(route: ReadRoute): MethodDecorator {
           }),
         ]
       : []),
-    ...(input ? [apiInput(input)] : []),
+    input ? apiInput(input, bodies) : UseInterceptors(ReportIgnored),
   );
 }

@@ -1,4 +1,4 @@
-import type { SchemaObject } from '@nestjs/swagger';
+import type { ReferenceObject, SchemaObject } from '@nestjs/swagger';
 import { clampInteger } from '../../platform/input/conversions.js';
 import { ConstraintViolation, notAString, notOneOf, valueError } from '../../platform/input/issues.js';
 import { validateText } from '../../platform/input/text.js';
@@ -34,7 +34,7 @@ export interface FilterField {
   readonly operators: readonly FilterOperator[];
   /** The type of its values in the store. */
   readonly type: 'String' | 'Int64' | 'UUID';
-  readonly schema: SchemaObject;
+  readonly schema: SchemaObject | ReferenceObject;
   /** Whether it holds values by name: a filter names one of the values by `key`. */
   readonly hasKey?: boolean;
   /** Whether keys are case-sensitive; keys of headers are not. */

@@ -1,10 +1,15 @@
-import type { SchemaObject } from '@nestjs/swagger';
+import type { ReferenceObject, SchemaObject } from '@nestjs/swagger';
+import { nameSchema } from '../../platform/openapi/named-schemas.js';
 import { type FilterField, type FilterFields, MAX_FILTER_VALUES } from './filter-field.js';
 
-/** One alternative for all fields with the same operators and type. */
-export function filterSchema(fields: FilterFields): SchemaObject {
+/**
+ * One alternative for all fields with the same operators and type, named after the first of them.
+ *
+ * @param name of the filter in the document
+ */
+export function filterSchema(name: string, fields: FilterFields): ReferenceObject {
   const alternatives = new Map<string, { names: string[]; filterField: FilterField }>();
-  for (const [name, filterField] of Object.entries(fields)) {
+  for (const [field, filterField] of Object.entries(fields)) {
     const kind = JSON.stringify([
       filterField.operators,
       filterField.schema,
@@ -12,13 +17,13 @@ export function filterSchema(fields: FilterFields): SchemaObject {
       filterField.hasEvents,
     ]);
     const existing = alternatives.get(kind);
-    if (existing) existing.names.push(name);
-    else alternatives.set(kind, { names: [name], filterField });
+    if (existing) existing.names.push(field);
+    else alternatives.set(kind, { names: [field], filterField });
   }
   const anyOf = [...alternatives.values()].map(
-    ({ names, filterField: { operators, schema, hasKey, hasEvents, isCaseSensitive } }): SchemaObject => {
+    ({ names, filterField: { operators, schema, hasKey, hasEvents, isCaseSensitive } }) => {
       const list: SchemaObject = { type: 'array', items: schema, maxItems: MAX_FILTER_VALUES };
-      return {
+      return nameSchema(`${name}On${toPascalCase(names[0])}`, {
         type: 'object',
         required: ['field', 'op', ...(hasKey && !hasEvents ? ['key'] : [])],
         properties: {
@@ -38,8 +43,12 @@ export function filterSchema(fields: FilterFields): SchemaObject {
             anyOf: [schema, list],
           },
         },
-      };
+      });
     },
   );
-  return { anyOf };
+  return nameSchema(name, { anyOf });
+}
+
+function toPascalCase(name = ''): string {
+  return name.replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }

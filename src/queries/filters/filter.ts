@@ -53,20 +53,27 @@ export interface Filter<Name extends string = string> {
   readonly event_name?: string;
 }
 
-/** A list of conditions on `fields`, joined with AND. @param aliases other names of fields */
+/**
+ * A list of conditions on `fields`, joined with AND.
+ *
+ * @param name of a condition in the document
+ * @param aliases other names of fields
+ */
 export function FiltersMember<const Name extends string>(
   fields: FilterFields<Name>,
   {
+    name,
     aliases,
     ...options
   }: {
+    readonly name: string;
     readonly description: string;
     readonly examples: unknown[];
     readonly aliases?: Readonly<Record<string, NoInfer<Name>>>;
   },
 ): PropertyDecorator {
   return applyDecorators(
-    BodyMember({ ...options, schema: { items: filterSchema(fields) } }),
+    BodyMember({ ...options, schema: { items: filterSchema(name, fields) } }),
     Convert((value) =>
       Array.isArray(value) && value.length <= MAX_FILTERS
         ? readList(value, { maxItems: MAX_FILTERS }, (item) => readFilter(fields, item, aliases))

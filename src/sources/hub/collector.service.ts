@@ -9,6 +9,7 @@ import { FailedAuthLimiter } from '../../access/rate-limit/failed-auth-limiter.j
 import { parseUuid } from '../../platform/input/uuid.js';
 import type { BodyWork } from '../intake/body-work.js';
 import { type ClientApp, ClientApps } from '../../access/tokens/client-apps.js';
+import { RefusedSenders } from '../../access/tokens/refused-senders.js';
 import { MessageIntake } from '../intake/message-intake.js';
 import type { Message, MessageContext } from '../../write/batches/message.js';
 import { parseLogFile } from './log-file.js';
@@ -49,6 +50,7 @@ export class CollectorService {
     private readonly apps: ClientApps,
     private readonly intake: MessageIntake,
     private readonly failedAuth: FailedAuthLimiter,
+    private readonly refused: RefusedSenders,
     { collector }: Config,
   ) {
     this.maxBytes = collector.maxBodyBytes;
@@ -81,7 +83,7 @@ export class CollectorService {
     parse: Parse,
   ): Promise<AckResponse> {
     return this.intake.countOutcome(kind, async () => {
-      const app = await this.requireApp(origin.clientId, request.ip);
+      const app = await this.requireApp(origin.clientId, request);
       const [message] = await this.intake.receive(app, request, {
         kind,
         // Before it is decoded, the environment may be any text, and the log must not contain that.
@@ -105,18 +107,21 @@ export class CollectorService {
    * The app of a client ID. 404 only if the store certainly has no such app, because a library stops
    * permanently at 404.
    */
-  private async requireApp(clientId: string, address: string | undefined): Promise<ClientApp> {
+  private async requireApp(clientId: string, request: Request): Promise<ClientApp> {
     const uuid = parseUuid(clientId);
     const id = typeof uuid === 'string' ? uuid : undefined;
     const app = await this.intake.mapToUnavailable(
-      this.failedAuth.authenticate(address, this.apps.lookup, id, async (found) => {
+      this.failedAuth.authenticate(request.ip, this.apps.lookup, id, async (found) => {
         const uncertain = found ? null : await this.apps.explainUncertainty();
         if (uncertain === null) return found;
         this.reportUncertain(uncertain);
         throw serviceUnavailable();
       }),
     );
-    if (!app) throw new ApiError(404, 'Client ID not found');
+    if (!app) {
+      this.refused.report(request, 'unknown_client');
+      throw new ApiError(404, 'Client ID not found');
+    }
     return app;
   }
 

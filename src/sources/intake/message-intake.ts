@@ -13,6 +13,7 @@ import { WindowCounter, retryAfterSeconds } from '../../access/rate-limit/window
 import { BatchCommitter } from '../../write/batches/batch-committer.js';
 import { BodyWork } from './body-work.js';
 import type { ClientApp } from '../../access/tokens/client-apps.js';
+import { RefusedSenders } from '../../access/tokens/refused-senders.js';
 import { MemoryBudget, type Reservation } from './memory-budget.js';
 import { redactMessages } from './message-redaction.js';
 import { type Message, weighMessage } from '../../write/batches/message.js';
@@ -88,6 +89,7 @@ export class MessageIntake {
     { collector }: Config,
     private readonly redactor: Redactor,
     private readonly telemetry: Telemetry,
+    private readonly refused: RefusedSenders,
   ) {
     this.rateLimitPerMinute = collector.rateLimitPerMinute;
     this.maxBodyMs = collector.maxBodyMs;
@@ -143,7 +145,10 @@ export class MessageIntake {
     const origin = { app_id: app.id, env, kind };
     if (RequestContext.current) RequestContext.current.logFields.app_id = app.id;
     // Not 404, because libraries stop permanently at 404, and the app may be enabled again.
-    if (app.disabled) throw new ApiError(403, 'App is disabled');
+    if (app.disabled) {
+      this.refused.report(request, 'disabled_app', app.id);
+      throw new ApiError(403, 'App is disabled');
+    }
     await this.admit(app);
     this.admitWork(origin);
     const disconnection = new AbortController();

@@ -6,4 +6,6 @@ export type SenderRequest = IncomingBody & {
   /** The address of the client, behind the proxies that are trusted. */
   readonly ip?: string | undefined;
   readonly res?: Disconnectable | undefined;
+  /** Where it came; by gRPC the path of the call. */
+  readonly route?: { readonly path: string };
 };

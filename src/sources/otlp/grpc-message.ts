@@ -21,6 +21,7 @@ export class GrpcMessage extends Transform {
     readonly headers: IncomingHttpHeaders,
     readonly ip: string | undefined,
     readonly res: Disconnectable,
+    readonly route: { readonly path: string },
   ) {
     super();
     // It may break off before its reader listens. The reader then finds it destroyed.

@@ -188,7 +188,7 @@ export class GrpcServer {
     });
     const trailers = new Metadata();
     trailers.set('x-request-id', requestId);
-    const message = new GrpcMessage(headers, socket && this.findAddress(headers, socket), response);
+    const message = new GrpcMessage(headers, socket && this.findAddress(headers, socket), response, { path });
     message.readFrom(stream);
     try {
       const outcome = await context.run(() => this.service.export(signal, message));

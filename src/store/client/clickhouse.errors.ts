@@ -36,7 +36,7 @@ export class DiskFull extends StoreUnavailable {
   override readonly name = 'DiskFull';
 
   constructor(code: string, options: ErrorOptions = {}) {
-    super(`the disk of the store is full (${code})`, options);
+    super(`the disk of the store is full (${code}); doctor says how much is free`, options);
   }
 }
 
@@ -133,9 +133,12 @@ export function toStoreError(error: unknown, kind: StoreKind = 'server'): unknow
     return new DiskFull(code ?? 'ENOSPC', { cause: error });
   if (isEngineError && DAMAGED.has(code)) return new StoredDataDamaged(code, { cause: error });
   if (isEngineError ? UNAVAILABLE.has(code) : kind === 'server')
-    return new StoreUnavailable(`store not available (${code ?? 'no response from the engine'})`, {
-      cause: error,
-    });
+    return new StoreUnavailable(
+      `store not available (${code ?? 'no response from the engine'}${describePeer(error)})`,
+      {
+        cause: error,
+      },
+    );
   return error;
 }
 
@@ -170,6 +173,18 @@ export function isClosedConnection(error: unknown): boolean {
 
 function isOutOfSpace(error: unknown): boolean {
   return error instanceof Error && NO_SPACE_LEFT.test(`${getErrorCode(error) ?? ''} ${error.message}`);
+}
+
+/** The address in an error of the network; a host name may have several. */
+function describePeer(error: unknown): string {
+  const { address, hostname, port } = (error instanceof AggregateError ? error.errors[0] : error) as {
+    address?: string;
+    hostname?: string;
+    port?: number;
+  };
+  const host = address ?? hostname;
+  if (host === undefined) return '';
+  return `: ${host.includes(':') ? `[${host}]` : host}${port === undefined ? '' : `:${port}`}`;
 }
 
 /** Engine errors have a number as code; errors of the network and of Node have a word. */

@@ -42,7 +42,7 @@ describe('toStoreError', () => {
       const error = toStoreError(cause, kind);
       expect(error).toBeInstanceOf(DiskFull);
       expect(error).toMatchObject({
-        message: `the disk of the store is full (${(cause as ClickHouseError).code})`,
+        message: `the disk of the store is full (${(cause as ClickHouseError).code}); doctor says how much is free`,
       });
       // What was written before may be there.
       expect(isOutcomeUnknown(error)).toBe(true);

@@ -42,7 +42,7 @@ export function prepareDataDirectory(path: string): void {
     requireWritable(path);
   } catch (error) {
     const { code = 'unknown' } = error as NodeJS.ErrnoException;
-    throw new ConfigError(`Invalid configuration. DATA_DIR: ${path} cannot be used (${code})`);
+    throw refuse(path, code);
   }
 }
 
@@ -58,9 +58,16 @@ export function requireAccess(path: string): void {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code !== 'EACCES' && code !== 'ENOTDIR') return;
-    const reason = isDirectory(path) ? 'belongs to another account' : 'cannot be used';
-    throw new ConfigError(`Invalid configuration. DATA_DIR: ${path} ${reason} (${code})`);
+    throw isDirectory(path)
+      ? new ConfigError(`Invalid configuration. DATA_DIR: ${path} belongs to another account (${code})`)
+      : refuse(path, code);
   }
+}
+
+function refuse(path: string, code: string): ConfigError {
+  const isFile = existsSync(path) && !isDirectory(path);
+  const reason = isFile ? 'is a file, not a directory' : `cannot be used (${code})`;
+  return new ConfigError(`Invalid configuration. DATA_DIR: ${path} ${reason}`);
 }
 
 /** Also false for a path below a directory that cannot be entered. */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
-import { pino } from 'pino';
+import { type Logger, pino } from 'pino';
 import { startCollectorOn } from '../../../src/entry/bootstrap/collector-server.js';
 import { MessageIntake } from '../../../src/sources/intake/message-intake.js';
 import type { ClickHouse } from '../../../src/store/client/clickhouse.client.js';
@@ -85,9 +85,9 @@ export class TestService {
     readonly collector: TestCollector,
   ) {}
 
-  static async start(env: NodeJS.ProcessEnv = {}): Promise<TestService> {
+  static async start(env: NodeJS.ProcessEnv = {}, logger?: Logger): Promise<TestService> {
     const api = await TestApp.start(env);
-    const collector = await TestCollector.start(api.store, api.app.get(Config));
+    const collector = await TestCollector.start(api.store, api.app.get(Config), logger);
     api.writer = collector.createWriter(api.store);
     return new TestService(api, collector);
   }

@@ -27,6 +27,22 @@ export class ExportController {
     path: ['', 'stream'],
     input: ExportRequestLogsInput,
     row: ExportedRequestLog,
+    bodies: {
+      oldest: {
+        summary: 'The oldest ten requests that are kept, as CSV',
+        value: { since: '2020-01-01', limit: 10, format: 'csv' },
+      },
+      errors: {
+        summary: 'Errors with their exceptions',
+        value: {
+          since: '2020-01-01',
+          fields: ['path', 'status_code', 'response_time_ms', 'exception_type', 'exception_message'],
+          filters: [{ field: 'status_code', op: 'gte', value: 400 }],
+          limit: 100,
+          format: 'csv',
+        },
+      },
+    },
   })
   export(
     @CurrentAccount() account: Account,

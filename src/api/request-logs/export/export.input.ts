@@ -132,6 +132,7 @@ export class ExportRequestLogsInput extends AppInput implements CrossFieldValida
   @BodyMember({
     description: 'Format of the response. Default: the one that the `Accept` header prefers, else `ndjson`.',
     examples: ['ndjson'],
+    enumName: 'FileFormat',
   })
   @IsOptional()
   @IsIn(FILE_FORMATS)
@@ -158,6 +159,7 @@ export class ExportRequestLogsInput extends AppInput implements CrossFieldValida
     description:
       'Fields of a row, beside `timestamp`, `request_uuid`, `trace_id`, `method` and `url`, which every row has',
     examples: [['path', 'status_code', 'response_time_ms']],
+    enumName: 'ExportField',
   })
   @Convert(toCurrentNames)
   @IsOptional()
@@ -167,6 +169,7 @@ export class ExportRequestLogsInput extends AppInput implements CrossFieldValida
   fields: readonly ExportField[] = DEFAULT_FIELDS;
 
   @FiltersMember(EXPORT_FILTERS, {
+    name: 'ExportFilter',
     aliases: ALIASES,
     description: 'Filters that a request must all match. They may use fields that are not returned.',
     examples: [[{ field: 'status_code', op: 'gte', value: 500 }]],

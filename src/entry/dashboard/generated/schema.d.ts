@@ -1216,6 +1216,195 @@ export interface components {
             /** @description All validation errors of the request, path parameters first */
             errors: components["schemas"]["ValidationError"][];
         };
+        /** @enum {string} */
+        FileFormat: "ndjson" | "arrow" | "csv" | "parquet" | "csv_spreadsheet";
+        /** @enum {string} */
+        ExportField: "timestamp" | "request_uuid" | "trace_id" | "env" | "method" | "path" | "url" | "consumer_id" | "consumer" | "request_headers" | "request_size_bytes" | "request_body_json" | "status_code" | "response_time_ms" | "response_headers" | "response_size_bytes" | "response_body_json" | "client_ip" | "client_country_iso_code" | "exception_type" | "exception_message" | "exception_stacktrace" | "sentry_event_id";
+        ExportFilter: components["schemas"]["ExportFilterOnTimestamp"] | components["schemas"]["ExportFilterOnRequestUuid"] | components["schemas"]["ExportFilterOnTraceId"] | components["schemas"]["ExportFilterOnEnv"] | components["schemas"]["ExportFilterOnConsumerId"] | components["schemas"]["ExportFilterOnRequestHeaders"] | components["schemas"]["ExportFilterOnRequestSizeBytes"] | components["schemas"]["ExportFilterOnSentryEventId"];
+        ExportFilterOnTimestamp: {
+            /** @enum {string} */
+            field: "timestamp";
+            /** @enum {string} */
+            op: "eq" | "neq" | "gt" | "gte" | "lt" | "lte";
+            /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
+            value?: string | string[];
+        };
+        ExportFilterOnRequestUuid: {
+            /** @enum {string} */
+            field: "request_uuid";
+            /** @enum {string} */
+            op: "eq" | "neq" | "in" | "not_in" | "is_null" | "is_not_null";
+            /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
+            value?: string | string[];
+        };
+        ExportFilterOnTraceId: {
+            /** @enum {string} */
+            field: "trace_id";
+            /** @enum {string} */
+            op: "eq" | "neq" | "in" | "not_in" | "is_null" | "is_not_null";
+            /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
+            value?: string | string[];
+        };
+        ExportFilterOnEnv: {
+            /** @enum {string} */
+            field: "env" | "method" | "path" | "url" | "consumer" | "request_body_json" | "response_body_json" | "client_ip" | "client_country_iso_code" | "exception_type" | "exception_message" | "exception_stacktrace";
+            /** @enum {string} */
+            op: "eq" | "neq" | "in" | "not_in" | "like" | "not_like" | "ilike" | "not_ilike" | "contains" | "not_contains" | "is_null" | "is_not_null";
+            /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
+            value?: string | string[];
+        };
+        ExportFilterOnConsumerId: {
+            /** @enum {string} */
+            field: "consumer_id";
+            /** @enum {string} */
+            op: "eq" | "neq" | "in" | "not_in" | "is_null" | "is_not_null";
+            /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
+            value?: number | number[];
+        };
+        ExportFilterOnRequestHeaders: {
+            /** @enum {string} */
+            field: "request_headers" | "response_headers";
+            /** @enum {string} */
+            op: "eq" | "neq" | "in" | "not_in" | "like" | "not_like" | "ilike" | "not_ilike" | "contains" | "not_contains" | "exists" | "not_exists";
+            /** @description Name of the header, without regard to case */
+            key: string;
+            /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
+            value?: string | string[];
+        };
+        ExportFilterOnRequestSizeBytes: {
+            /** @enum {string} */
+            field: "request_size_bytes" | "status_code" | "response_time_ms" | "response_size_bytes";
+            /** @enum {string} */
+            op: "eq" | "neq" | "in" | "not_in" | "gt" | "gte" | "lt" | "lte";
+            /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
+            value?: number | number[];
+        };
+        ExportFilterOnSentryEventId: {
+            /** @enum {string} */
+            field: "sentry_event_id";
+            /** @enum {string} */
+            op: "eq" | "neq" | "in" | "not_in" | "is_null" | "is_not_null";
+            /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
+            value?: string | string[];
+        };
+        /** @enum {string} */
+        Metric: "requests" | "requests_per_minute" | "bytes_received" | "bytes_sent" | "client_errors" | "server_errors" | "error_rate" | "response_time_p50" | "response_time_p75" | "response_time_p90" | "response_time_p95" | "response_time_p99" | "apdex";
+        /** @enum {string} */
+        MetricInterval: "month" | "day" | "hour" | "minute";
+        /** @enum {string} */
+        MetricGroup: "env" | "consumer_id" | "method" | "path" | "status_code";
+        MetricFilter: components["schemas"]["MetricFilterOnEnv"] | components["schemas"]["MetricFilterOnConsumerId"];
+        MetricFilterOnEnv: {
+            /** @enum {string} */
+            field: "env" | "method" | "path";
+            /** @enum {string} */
+            op: "eq" | "neq" | "in" | "not_in" | "like" | "not_like" | "contains" | "not_contains";
+            /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
+            value?: string | string[];
+        };
+        MetricFilterOnConsumerId: {
+            /** @enum {string} */
+            field: "consumer_id" | "status_code";
+            /** @enum {string} */
+            op: "eq" | "neq" | "gt" | "gte" | "lt" | "lte" | "in" | "not_in" | "is_null" | "is_not_null";
+            /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
+            value?: number | number[];
+        };
+        /** @enum {string} */
+        Measure: "requests" | "errors" | "server_errors" | "client_errors" | "response_time";
+        /** @enum {string} */
+        SpanField: "trace_id" | "span_id" | "start_time_ns" | "parent_span_id" | "env" | "name" | "kind" | "status" | "end_time_ns" | "duration_ns" | "attributes" | "events" | "scope_name" | "scope_version";
+        SpanFilter: components["schemas"]["SpanFilterOnTraceId"] | components["schemas"]["SpanFilterOnSpanId"] | components["schemas"]["SpanFilterOnStartTimeNs"] | components["schemas"]["SpanFilterOnParentSpanId"] | components["schemas"]["SpanFilterOnEnv"] | components["schemas"]["SpanFilterOnName"] | components["schemas"]["SpanFilterOnKind"] | components["schemas"]["SpanFilterOnStatus"] | components["schemas"]["SpanFilterOnAttributes"] | components["schemas"]["SpanFilterOnEvents"];
+        SpanFilterOnTraceId: {
+            /** @enum {string} */
+            field: "trace_id";
+            /** @enum {string} */
+            op: "eq" | "neq" | "in" | "not_in";
+            /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
+            value?: string | string[];
+        };
+        SpanFilterOnSpanId: {
+            /** @enum {string} */
+            field: "span_id";
+            /** @enum {string} */
+            op: "eq" | "neq" | "in" | "not_in";
+            /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
+            value?: string | string[];
+        };
+        SpanFilterOnStartTimeNs: {
+            /** @enum {string} */
+            field: "start_time_ns" | "end_time_ns" | "duration_ns";
+            /** @enum {string} */
+            op: "eq" | "neq" | "in" | "not_in" | "gt" | "gte" | "lt" | "lte";
+            /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
+            value?: number | number[];
+        };
+        SpanFilterOnParentSpanId: {
+            /** @enum {string} */
+            field: "parent_span_id";
+            /** @enum {string} */
+            op: "eq" | "neq" | "in" | "not_in" | "is_null" | "is_not_null";
+            /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
+            value?: string | string[];
+        };
+        SpanFilterOnEnv: {
+            /** @enum {string} */
+            field: "env" | "scope_name" | "scope_version";
+            /** @enum {string} */
+            op: "eq" | "neq" | "in" | "not_in" | "like" | "not_like" | "ilike" | "not_ilike" | "contains" | "not_contains" | "is_null" | "is_not_null";
+            /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
+            value?: string | string[];
+        };
+        SpanFilterOnName: {
+            /** @enum {string} */
+            field: "name";
+            /** @enum {string} */
+            op: "eq" | "neq" | "in" | "not_in" | "like" | "not_like" | "ilike" | "not_ilike" | "contains" | "not_contains";
+            /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
+            value?: string | string[];
+        };
+        SpanFilterOnKind: {
+            /** @enum {string} */
+            field: "kind";
+            /** @enum {string} */
+            op: "eq" | "neq" | "in" | "not_in";
+            /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
+            value?: components["schemas"]["SpanFilterKind"] | components["schemas"]["SpanFilterKind"][];
+        };
+        /** @enum {string} */
+        SpanFilterKind: "UNSPECIFIED" | "INTERNAL" | "SERVER" | "CLIENT" | "PRODUCER" | "CONSUMER";
+        SpanFilterOnStatus: {
+            /** @enum {string} */
+            field: "status";
+            /** @enum {string} */
+            op: "eq" | "neq" | "in" | "not_in";
+            /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
+            value?: components["schemas"]["SpanFilterStatus"] | components["schemas"]["SpanFilterStatus"][];
+        };
+        /** @enum {string} */
+        SpanFilterStatus: "UNSET" | "OK" | "ERROR";
+        SpanFilterOnAttributes: {
+            /** @enum {string} */
+            field: "attributes";
+            /** @enum {string} */
+            op: "eq" | "neq" | "in" | "not_in" | "like" | "not_like" | "ilike" | "not_ilike" | "contains" | "not_contains" | "gt" | "gte" | "lt" | "lte" | "exists" | "not_exists";
+            /** @description Key of the attribute */
+            key: string;
+            /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
+            value?: (string | number | boolean) | (string | number | boolean)[];
+        };
+        SpanFilterOnEvents: {
+            /** @enum {string} */
+            field: "events";
+            /** @enum {string} */
+            op: "eq" | "neq" | "in" | "not_in" | "like" | "not_like" | "ilike" | "not_ilike" | "contains" | "not_contains" | "gt" | "gte" | "lt" | "lte" | "exists" | "not_exists";
+            /** @description Key of the attribute */
+            key?: string;
+            /** @description Name of the event */
+            event_name?: string;
+            /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
+            value?: (string | number | boolean) | (string | number | boolean)[];
+        };
     };
     responses: {
         /** @description Missing or invalid API key */
@@ -1223,6 +1412,7 @@ export interface components {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                "X-Hint": components["headers"]["X-Hint"];
                 [name: string]: unknown;
             };
             content: {
@@ -1239,6 +1429,7 @@ export interface components {
                 "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 RateLimit: components["headers"]["RateLimit"];
+                "X-Ignored-Parameters": components["headers"]["X-Ignored-Parameters"];
                 /**
                  * @description How to authenticate: with an API key; of a 403, with one that has the scope
                  * @example APIKey
@@ -1260,6 +1451,7 @@ export interface components {
                 "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 RateLimit: components["headers"]["RateLimit"];
+                "X-Ignored-Parameters": components["headers"]["X-Ignored-Parameters"];
                 [name: string]: unknown;
             };
             content: {
@@ -1292,6 +1484,7 @@ export interface components {
                 "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                 "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 RateLimit: components["headers"]["RateLimit"];
+                "X-Ignored-Parameters": components["headers"]["X-Ignored-Parameters"];
                 [name: string]: unknown;
             };
             content: {
@@ -1346,6 +1539,7 @@ export interface components {
                  * @example "default";r=99;t=60
                  */
                 RateLimit?: string;
+                "X-Ignored-Parameters": components["headers"]["X-Ignored-Parameters"];
                 "Retry-After": components["headers"]["Retry-After"];
                 [name: string]: unknown;
             };
@@ -1383,6 +1577,7 @@ export interface components {
                  * @example "default";r=99;t=60
                  */
                 RateLimit?: string;
+                "X-Ignored-Parameters": components["headers"]["X-Ignored-Parameters"];
                 [name: string]: unknown;
             };
             content: {
@@ -1419,6 +1614,7 @@ export interface components {
                  * @example "default";r=99;t=60
                  */
                 RateLimit?: string;
+                "X-Ignored-Parameters": components["headers"]["X-Ignored-Parameters"];
                 "Retry-After": components["headers"]["Retry-After"];
                 [name: string]: unknown;
             };
@@ -1456,6 +1652,7 @@ export interface components {
                  * @example "default";r=99;t=60
                  */
                 RateLimit?: string;
+                "X-Ignored-Parameters": components["headers"]["X-Ignored-Parameters"];
                 [name: string]: unknown;
             };
             content: {
@@ -1528,6 +1725,16 @@ export interface components {
          */
         "X-Logs-Left-Out": string;
         /**
+         * @description Sent parameters, or members of the body, that have no effect, each with the one that may be meant; present only if there are any
+         * @example since (did you mean start?), foo
+         */
+        "X-Ignored-Parameters": string;
+        /**
+         * @description For people who sent another credential than an API key, or sent it in another way; else absent
+         * @example Send the API key in the header Api-Key, not as Authorization: Bearer
+         */
+        "X-Hint": string;
+        /**
          * @description How to authenticate: with an API key; of a 403, with one that has the scope
          * @example APIKey
          */
@@ -1555,6 +1762,7 @@ export interface operations {
                     "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
+                    "X-Ignored-Parameters": components["headers"]["X-Ignored-Parameters"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1589,6 +1797,7 @@ export interface operations {
                     "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
+                    "X-Ignored-Parameters": components["headers"]["X-Ignored-Parameters"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1633,6 +1842,7 @@ export interface operations {
                     "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
+                    "X-Ignored-Parameters": components["headers"]["X-Ignored-Parameters"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1677,6 +1887,7 @@ export interface operations {
                     "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
+                    "X-Ignored-Parameters": components["headers"]["X-Ignored-Parameters"];
                     Link: components["headers"]["Link"];
                     [name: string]: unknown;
                 };
@@ -1734,6 +1945,7 @@ export interface operations {
                     "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
+                    "X-Ignored-Parameters": components["headers"]["X-Ignored-Parameters"];
                     Link: components["headers"]["Link"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
@@ -1751,6 +1963,7 @@ export interface operations {
                     "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
+                    "X-Ignored-Parameters": components["headers"]["X-Ignored-Parameters"];
                     Link: components["headers"]["Link"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
@@ -1784,9 +1997,8 @@ export interface operations {
                     /**
                      * @description Format of the response. Default: the one that the `Accept` header prefers, else `ndjson`.
                      * @example ndjson
-                     * @enum {string|null}
                      */
-                    format?: "ndjson" | "arrow" | "csv" | "parquet" | "csv_spreadsheet" | null;
+                    format?: components["schemas"]["FileFormat"] | null;
                     /**
                      * @description Start of the window, inclusive (ISO 8601; UTC without an offset)
                      * @example 2026-11-19T00:00:00Z
@@ -1816,7 +2028,7 @@ export interface operations {
                      *       "response_time_ms"
                      *     ]
                      */
-                    fields?: ("timestamp" | "request_uuid" | "trace_id" | "env" | "method" | "path" | "url" | "consumer_id" | "consumer" | "request_headers" | "request_size_bytes" | "request_body_json" | "status_code" | "response_time_ms" | "response_headers" | "response_size_bytes" | "response_body_json" | "client_ip" | "client_country_iso_code" | "exception_type" | "exception_message" | "exception_stacktrace" | "sentry_event_id")[] | null;
+                    fields?: components["schemas"]["ExportField"][] | null;
                     /**
                      * @description Filters that a request must all match. They may use fields that are not returned.
                      * @default []
@@ -1828,65 +2040,7 @@ export interface operations {
                      *       }
                      *     ]
                      */
-                    filters?: ({
-                        /** @enum {string} */
-                        field: "timestamp";
-                        /** @enum {string} */
-                        op: "eq" | "neq" | "gt" | "gte" | "lt" | "lte";
-                        /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
-                        value?: string | string[];
-                    } | {
-                        /** @enum {string} */
-                        field: "request_uuid";
-                        /** @enum {string} */
-                        op: "eq" | "neq" | "in" | "not_in" | "is_null" | "is_not_null";
-                        /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
-                        value?: string | string[];
-                    } | {
-                        /** @enum {string} */
-                        field: "trace_id";
-                        /** @enum {string} */
-                        op: "eq" | "neq" | "in" | "not_in" | "is_null" | "is_not_null";
-                        /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
-                        value?: string | string[];
-                    } | {
-                        /** @enum {string} */
-                        field: "env" | "method" | "path" | "url" | "consumer" | "request_body_json" | "response_body_json" | "client_ip" | "client_country_iso_code" | "exception_type" | "exception_message" | "exception_stacktrace";
-                        /** @enum {string} */
-                        op: "eq" | "neq" | "in" | "not_in" | "like" | "not_like" | "ilike" | "not_ilike" | "contains" | "not_contains" | "is_null" | "is_not_null";
-                        /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
-                        value?: string | string[];
-                    } | {
-                        /** @enum {string} */
-                        field: "consumer_id";
-                        /** @enum {string} */
-                        op: "eq" | "neq" | "in" | "not_in" | "is_null" | "is_not_null";
-                        /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
-                        value?: number | number[];
-                    } | {
-                        /** @enum {string} */
-                        field: "request_headers" | "response_headers";
-                        /** @enum {string} */
-                        op: "eq" | "neq" | "in" | "not_in" | "like" | "not_like" | "ilike" | "not_ilike" | "contains" | "not_contains" | "exists" | "not_exists";
-                        /** @description Name of the header, without regard to case */
-                        key: string;
-                        /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
-                        value?: string | string[];
-                    } | {
-                        /** @enum {string} */
-                        field: "request_size_bytes" | "status_code" | "response_time_ms" | "response_size_bytes";
-                        /** @enum {string} */
-                        op: "eq" | "neq" | "in" | "not_in" | "gt" | "gte" | "lt" | "lte";
-                        /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
-                        value?: number | number[];
-                    } | {
-                        /** @enum {string} */
-                        field: "sentry_event_id";
-                        /** @enum {string} */
-                        op: "eq" | "neq" | "in" | "not_in" | "is_null" | "is_not_null";
-                        /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
-                        value?: string | string[];
-                    })[] | null;
+                    filters?: components["schemas"]["ExportFilter"][] | null;
                     /**
                      * @description A sample of the rows: a share above 0 and up to 0.5, or an approximate number of rows. It is the same for each call.
                      * @example 0.1
@@ -1923,6 +2077,7 @@ export interface operations {
                     "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
+                    "X-Ignored-Parameters": components["headers"]["X-Ignored-Parameters"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1969,6 +2124,7 @@ export interface operations {
                     "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
+                    "X-Ignored-Parameters": components["headers"]["X-Ignored-Parameters"];
                     ETag: components["headers"]["ETag"];
                     "X-Logs-Left-Out": components["headers"]["X-Logs-Left-Out"];
                     [name: string]: unknown;
@@ -1986,6 +2142,7 @@ export interface operations {
                     "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
+                    "X-Ignored-Parameters": components["headers"]["X-Ignored-Parameters"];
                     ETag: components["headers"]["ETag"];
                     "X-Logs-Left-Out": components["headers"]["X-Logs-Left-Out"];
                     [name: string]: unknown;
@@ -2040,6 +2197,7 @@ export interface operations {
                     "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
+                    "X-Ignored-Parameters": components["headers"]["X-Ignored-Parameters"];
                     Link: components["headers"]["Link"];
                     ETag: components["headers"]["ETag"];
                     "X-Consumer-Coverage": components["headers"]["X-Consumer-Coverage"];
@@ -2058,6 +2216,7 @@ export interface operations {
                     "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
+                    "X-Ignored-Parameters": components["headers"]["X-Ignored-Parameters"];
                     Link: components["headers"]["Link"];
                     ETag: components["headers"]["ETag"];
                     "X-Consumer-Coverage": components["headers"]["X-Consumer-Coverage"];
@@ -2092,9 +2251,8 @@ export interface operations {
                     /**
                      * @description Format of the response. Default: the preferred format of the `Accept` header, else `ndjson`.
                      * @example ndjson
-                     * @enum {string|null}
                      */
-                    format?: "ndjson" | "arrow" | "csv" | "parquet" | "csv_spreadsheet" | null;
+                    format?: components["schemas"]["FileFormat"] | null;
                     /**
                      * @description Start of the window (ISO 8601; in `timezone` without an offset), rounded down to its period
                      * @example 2026-11-01T00:00:00Z
@@ -2113,13 +2271,12 @@ export interface operations {
                      *       "response_time_p95"
                      *     ]
                      */
-                    metrics: ("requests" | "requests_per_minute" | "bytes_received" | "bytes_sent" | "client_errors" | "server_errors" | "error_rate" | "response_time_p50" | "response_time_p75" | "response_time_p90" | "response_time_p95" | "response_time_p99" | "apdex")[];
+                    metrics: components["schemas"]["Metric"][];
                     /**
                      * @description Calendar unit of the periods. Without one, the window is one period.
                      * @example day
-                     * @enum {string|null}
                      */
-                    interval?: "month" | "day" | "hour" | "minute" | null;
+                    interval?: components["schemas"]["MetricInterval"] | null;
                     /**
                      * @description Fields to group by, in addition to the period
                      * @default []
@@ -2128,7 +2285,7 @@ export interface operations {
                      *       "path"
                      *     ]
                      */
-                    group_by?: ("env" | "consumer_id" | "method" | "path" | "status_code")[] | null;
+                    group_by?: components["schemas"]["MetricGroup"][] | null;
                     /**
                      * @description Only requests that match all of these filters
                      * @default []
@@ -2140,21 +2297,7 @@ export interface operations {
                      *       }
                      *     ]
                      */
-                    filters?: ({
-                        /** @enum {string} */
-                        field: "env" | "method" | "path";
-                        /** @enum {string} */
-                        op: "eq" | "neq" | "in" | "not_in" | "like" | "not_like" | "contains" | "not_contains";
-                        /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
-                        value?: string | string[];
-                    } | {
-                        /** @enum {string} */
-                        field: "consumer_id" | "status_code";
-                        /** @enum {string} */
-                        op: "eq" | "neq" | "gt" | "gte" | "lt" | "lte" | "in" | "not_in" | "is_null" | "is_not_null";
-                        /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
-                        value?: number | number[];
-                    })[] | null;
+                    filters?: components["schemas"]["MetricFilter"][] | null;
                     /**
                      * @description IANA timezone of the periods, and of `since` and `until` when given without an offset
                      * @default UTC
@@ -2180,6 +2323,7 @@ export interface operations {
                     "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
+                    "X-Ignored-Parameters": components["headers"]["X-Ignored-Parameters"];
                     "X-Percentile-Accuracy": components["headers"]["X-Percentile-Accuracy"];
                     "X-Consumer-Coverage": components["headers"]["X-Consumer-Coverage"];
                     [name: string]: unknown;
@@ -2219,9 +2363,8 @@ export interface operations {
                     /**
                      * @description What is compared. `errors` are client and server errors; `response_time` is the 95th percentile.
                      * @example requests
-                     * @enum {string}
                      */
-                    measure: "requests" | "errors" | "server_errors" | "client_errors" | "response_time";
+                    measure: components["schemas"]["Measure"];
                     /**
                      * @description Start of the window (ISO 8601; in `timezone` without an offset)
                      * @example 2026-11-19T00:00:00Z
@@ -2253,21 +2396,7 @@ export interface operations {
                      *       }
                      *     ]
                      */
-                    filters?: ({
-                        /** @enum {string} */
-                        field: "env" | "method" | "path";
-                        /** @enum {string} */
-                        op: "eq" | "neq" | "in" | "not_in" | "like" | "not_like" | "contains" | "not_contains";
-                        /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
-                        value?: string | string[];
-                    } | {
-                        /** @enum {string} */
-                        field: "consumer_id" | "status_code";
-                        /** @enum {string} */
-                        op: "eq" | "neq" | "gt" | "gte" | "lt" | "lte" | "in" | "not_in" | "is_null" | "is_not_null";
-                        /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
-                        value?: number | number[];
-                    })[] | null;
+                    filters?: components["schemas"]["MetricFilter"][] | null;
                     /**
                      * @description Timezone of times without an offset (IANA)
                      * @default UTC
@@ -2293,6 +2422,7 @@ export interface operations {
                     "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
+                    "X-Ignored-Parameters": components["headers"]["X-Ignored-Parameters"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2327,9 +2457,8 @@ export interface operations {
                     /**
                      * @description Format of the response. Default: what the `Accept` header prefers, else `ndjson`.
                      * @example ndjson
-                     * @enum {string|null}
                      */
-                    format?: "ndjson" | "arrow" | "csv" | "parquet" | "csv_spreadsheet" | null;
+                    format?: components["schemas"]["FileFormat"] | null;
                     /**
                      * @description Start of the window, inclusive, for the start of spans (ISO 8601; UTC without an offset). Optional if a filter on `trace_id` has the operator `eq` or `in`.
                      * @example 2026-11-19T00:00:00Z
@@ -2357,7 +2486,7 @@ export interface operations {
                      *       "attributes"
                      *     ]
                      */
-                    fields?: ("trace_id" | "span_id" | "start_time_ns" | "parent_span_id" | "env" | "name" | "kind" | "status" | "end_time_ns" | "duration_ns" | "attributes" | "events" | "scope_name" | "scope_version")[] | null;
+                    fields?: components["schemas"]["SpanField"][] | null;
                     /**
                      * @description Filters that a span must all match. They may use fields that are not returned.
                      * @default []
@@ -2370,83 +2499,7 @@ export interface operations {
                      *       }
                      *     ]
                      */
-                    filters?: ({
-                        /** @enum {string} */
-                        field: "trace_id";
-                        /** @enum {string} */
-                        op: "eq" | "neq" | "in" | "not_in";
-                        /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
-                        value?: string | string[];
-                    } | {
-                        /** @enum {string} */
-                        field: "span_id";
-                        /** @enum {string} */
-                        op: "eq" | "neq" | "in" | "not_in";
-                        /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
-                        value?: string | string[];
-                    } | {
-                        /** @enum {string} */
-                        field: "start_time_ns" | "end_time_ns" | "duration_ns";
-                        /** @enum {string} */
-                        op: "eq" | "neq" | "in" | "not_in" | "gt" | "gte" | "lt" | "lte";
-                        /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
-                        value?: number | number[];
-                    } | {
-                        /** @enum {string} */
-                        field: "parent_span_id";
-                        /** @enum {string} */
-                        op: "eq" | "neq" | "in" | "not_in" | "is_null" | "is_not_null";
-                        /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
-                        value?: string | string[];
-                    } | {
-                        /** @enum {string} */
-                        field: "env" | "scope_name" | "scope_version";
-                        /** @enum {string} */
-                        op: "eq" | "neq" | "in" | "not_in" | "like" | "not_like" | "ilike" | "not_ilike" | "contains" | "not_contains" | "is_null" | "is_not_null";
-                        /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
-                        value?: string | string[];
-                    } | {
-                        /** @enum {string} */
-                        field: "name";
-                        /** @enum {string} */
-                        op: "eq" | "neq" | "in" | "not_in" | "like" | "not_like" | "ilike" | "not_ilike" | "contains" | "not_contains";
-                        /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
-                        value?: string | string[];
-                    } | {
-                        /** @enum {string} */
-                        field: "kind";
-                        /** @enum {string} */
-                        op: "eq" | "neq" | "in" | "not_in";
-                        /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
-                        value?: ("UNSPECIFIED" | "INTERNAL" | "SERVER" | "CLIENT" | "PRODUCER" | "CONSUMER") | ("UNSPECIFIED" | "INTERNAL" | "SERVER" | "CLIENT" | "PRODUCER" | "CONSUMER")[];
-                    } | {
-                        /** @enum {string} */
-                        field: "status";
-                        /** @enum {string} */
-                        op: "eq" | "neq" | "in" | "not_in";
-                        /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
-                        value?: ("UNSET" | "OK" | "ERROR") | ("UNSET" | "OK" | "ERROR")[];
-                    } | {
-                        /** @enum {string} */
-                        field: "attributes";
-                        /** @enum {string} */
-                        op: "eq" | "neq" | "in" | "not_in" | "like" | "not_like" | "ilike" | "not_ilike" | "contains" | "not_contains" | "gt" | "gte" | "lt" | "lte" | "exists" | "not_exists";
-                        /** @description Key of the attribute */
-                        key: string;
-                        /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
-                        value?: (string | number | boolean) | (string | number | boolean)[];
-                    } | {
-                        /** @enum {string} */
-                        field: "events";
-                        /** @enum {string} */
-                        op: "eq" | "neq" | "in" | "not_in" | "like" | "not_like" | "ilike" | "not_ilike" | "contains" | "not_contains" | "gt" | "gte" | "lt" | "lte" | "exists" | "not_exists";
-                        /** @description Key of the attribute */
-                        key?: string;
-                        /** @description Name of the event */
-                        event_name?: string;
-                        /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
-                        value?: (string | number | boolean) | (string | number | boolean)[];
-                    })[] | null;
+                    filters?: components["schemas"]["SpanFilter"][] | null;
                     /**
                      * @description A sample of the rows: a share above 0 and up to 0.5, or an approximate number of rows. It is the same for each call.
                      * @example 0.1
@@ -2484,6 +2537,7 @@ export interface operations {
                     "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
+                    "X-Ignored-Parameters": components["headers"]["X-Ignored-Parameters"];
                     [name: string]: unknown;
                 };
                 content: {

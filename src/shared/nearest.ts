@@ -7,8 +7,15 @@ const MAX_COMPARED = 100;
 /**
  * The names most similar to a text: first names that contain it or that it contains, then by edits for each
  * character.
+ *
+ * @param maxEdits for each character, above which a name is left out
  */
-export function findNearest(text: string, names: Iterable<string>, count = MAX_SHOWN): string[] {
+export function findNearest(
+  text: string,
+  names: Iterable<string>,
+  count = MAX_SHOWN,
+  maxEdits = Infinity,
+): string[] {
   const wanted = normalize(text);
   const ranked = Array.from(new Set(names), (name) => {
     const normal = normalize(name);
@@ -17,6 +24,7 @@ export function findNearest(text: string, names: Iterable<string>, count = MAX_S
     return { name, rank: contains ? edits - 1 : edits };
   });
   return ranked
+    .filter(({ rank }) => rank <= maxEdits)
     .sort((a, b) => a.rank - b.rank)
     .slice(0, count)
     .map(({ name }) => name);
