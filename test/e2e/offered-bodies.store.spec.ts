@@ -42,8 +42,8 @@ describe('the bodies that the document offers', () => {
           body: JSON.stringify(value),
         });
         const text = await response.text();
-      const { data } = text.startsWith('{') ? (JSON.parse(text) as { data: object[] }) : {};
-      const lines = data ? [text, ...data.slice(0, 1)] : text.trim().split('\n');
+        const { data } = text.startsWith('{') ? (JSON.parse(text) as { data: object[] }) : {};
+        const lines = data ? [text, ...data.slice(0, 1)] : text.trim().split('\n');
         expect([operation.id, response.status, lines.length]).toEqual([operation.id, 200, 2]);
       }
     },
