@@ -16,6 +16,9 @@ import {
 /** What the store has of a load. */
 export interface OtlpTotals {
   requests: number;
+  /** Of these, of a consumer, as the tables by consumer and those of minutes have it. */
+  ofConsumer: number;
+  ofConsumerByMinute: number;
   binned: number;
   logged: number;
   spans: number;
@@ -30,7 +33,7 @@ const FIRST = 1_000;
 
 /**
  * Bodies of an app: sampled spans of instances without a metric, log records of their traces, delta points of
- * an instance that sends spans as well, and the points of one cumulative stream. Counts differ, so that a
+ * an instance that sends spans of a consumer as well, and the points of one cumulative stream. Counts differ, so that a
  * missing one is not made up for by another that is doubled.
  *
  * @param toUrl the collector of a body, by its index
@@ -40,7 +43,15 @@ export function buildOtlpLoad(
   token: string,
   toUrl: (index: number) => string,
 ): { first: Outgoing; messages: Outgoing[]; expected: OtlpTotals } {
-  const expected: OtlpTotals = { requests: FIRST, binned: FIRST, logged: 0, spans: 0, messages: 0 };
+  const expected: OtlpTotals = {
+    requests: FIRST,
+    ofConsumer: size,
+    ofConsumerByMinute: size,
+    binned: FIRST,
+    logged: 0,
+    spans: 0,
+    messages: 0,
+  };
   const send = (index: number, signal: Signal, body: Buffer): Outgoing => ({
     url: `${toUrl(index)}/v1/${signal}`,
     body,
@@ -65,7 +76,7 @@ export function buildOtlpLoad(
       timeUnixNano: nanosecondsAgo(50_000),
       body: attributes({ m: 'hello' })[0]!.value,
     };
-    const both = serverSpan();
+    const both = serverSpan({ 'user.id': 'alice' });
     const delta = 1 + (index % 97);
     const points = duration(delta, DELTA, index);
     // The record and the point come again in another body, as a sender that collects them anew makes it.
@@ -112,6 +123,8 @@ function duration(
 const TOTALS = `
 SELECT
   (SELECT sum(requests) FROM counts_per_15m_v1 WHERE app_id = {app_id:UInt32}) AS requests,
+  (SELECT sum(requests) FROM counts_per_15m_by_consumer_v1 WHERE app_id = {app_id:UInt32}) AS ofConsumer,
+  (SELECT sum(requests) FROM counts_per_minute_v1 WHERE app_id = {app_id:UInt32} AND consumer_id != 0) AS ofConsumerByMinute,
   (SELECT sum(n) FROM bins_per_15m_v1 WHERE app_id = {app_id:UInt32} AND measure = 'time') AS binned,
   (SELECT count() FROM request_logs_v1 WHERE app_id = {app_id:UInt32}) AS logged,
   (SELECT count() FROM spans_v1 WHERE app_id = {app_id:UInt32}) AS spans,
