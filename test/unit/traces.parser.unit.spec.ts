@@ -1,6 +1,7 @@
 import { create, toBinary } from '@bufbuild/protobuf';
 import { finish } from '../../src/shared/async/slices.js';
 import { ExportTraceServiceRequestSchema } from '../../src/sources/otlp/generated/opentelemetry/proto/collector/trace/v1/trace_service_pb.js';
+import { InnerConsumers } from '../../src/sources/otlp/inner-consumers.js';
 import { readItems } from '../../src/sources/otlp/items.js';
 import { parseTraces } from '../../src/sources/otlp/traces.parser.js';
 
@@ -17,7 +18,8 @@ function parseSpan(members: object) {
   });
   const bytes = Buffer.from(toBinary(ExportTraceServiceRequestSchema, request));
   const context = { digest: 'x', env: undefined, now: NOW, maxSpanWeight: 1, expansion: { remaining: 0 } };
-  const [message] = finish(parseTraces(readItems('traces', bytes, 'protobuf'), context));
+  const consumers = new InnerConsumers().ofApp(1);
+  const [message] = finish(parseTraces(readItems('traces', bytes, 'protobuf'), context, consumers));
   const [record] = message!.spans;
   return {
     attributes: JSON.parse(record!.attributes) as Record<string, string>,

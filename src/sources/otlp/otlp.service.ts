@@ -14,6 +14,7 @@ import { TokenAuthentication } from '../intake/token-authentication.js';
 import { UnpackLimit } from '../intake/unpack-limit.js';
 import type { SenderRequest } from '../intake/sender-request.js';
 import { type Encoding, OTLP_MEDIA_TYPES, findEncoding } from './encoding.js';
+import { type BodyConsumers, InnerConsumers } from './inner-consumers.js';
 import { type Signal, readItems } from './items.js';
 import { parseLogs } from './logs.parser.js';
 import { parseMetrics } from './metrics.parser.js';
@@ -24,9 +25,18 @@ import { parseTraces } from './traces.parser.js';
 const gunzipAsync = promisify<Buffer, { maxOutputLength: number }, Buffer>(gunzip);
 
 const PARSERS: Readonly<
-  Record<Signal, (bytes: Buffer, encoding: Encoding, context: BodyContext) => Steps<Message[]>>
+  Record<
+    Signal,
+    (
+      bytes: Buffer,
+      encoding: Encoding,
+      context: BodyContext,
+      findConsumers: () => BodyConsumers,
+    ) => Steps<Message[]>
+  >
 > = {
-  traces: (bytes, encoding, context) => parseTraces(readItems('traces', bytes, encoding), context),
+  traces: (bytes, encoding, context, findConsumers) =>
+    parseTraces(readItems('traces', bytes, encoding), context, findConsumers()),
   metrics: (bytes, encoding, context) => parseMetrics(readItems('metrics', bytes, encoding), context),
   logs: (bytes, encoding, context) => parseLogs(readItems('logs', bytes, encoding), context),
 };
@@ -37,6 +47,7 @@ export class OtlpService {
   private readonly maxBytes: number;
   private readonly maxSpanWeight: number;
   private readonly unpackLimit: UnpackLimit;
+  private readonly innerConsumers = new InnerConsumers();
 
   constructor(
     private readonly authentication: TokenAuthentication,
@@ -75,7 +86,10 @@ export class OtlpService {
             maxSpanWeight: this.maxSpanWeight,
             expansion: { remaining: this.maxBytes },
           };
-          const parsed = await parseOr400(() => work.run(PARSERS[signal](bytes, encoding, context)));
+          const findConsumers = () => this.innerConsumers.ofApp(app.id);
+          const parsed = await parseOr400(() =>
+            work.run(PARSERS[signal](bytes, encoding, context, findConsumers)),
+          );
           // Summed before names above an app's limits are added: their spans and points are stored.
           rejected = parsed.reduce((sum, message) => sum + message.rejected.count, 0);
           return parsed;

@@ -42,6 +42,7 @@ import type { Message, SpanCount } from '../../write/batches/message.js';
 import { findClientAddress } from '../decoding/client-address.js';
 import {
   Attributes,
+  CONSUMER_ATTRIBUTES,
   findConsumer,
   findMethod,
   findStatusCode,
@@ -50,6 +51,7 @@ import {
 } from './attributes.js';
 import { isValidId, toHex, toMilliseconds } from './encoding.js';
 import { findFramework } from './framework.js';
+import type { BodyConsumers } from './inner-consumers.js';
 import {
   type Span,
   type Span_Event,
@@ -63,6 +65,7 @@ import { findWeight } from './sampling.js';
 type Expansion = BodyContext['expansion'];
 
 const MAX_INT64 = 2n ** 63n - 1n;
+const NAMES_CONSUMER: ReadonlySet<string> = new Set(CONSUMER_ATTRIBUTES);
 const MAX_NAME = 1_024;
 const MAX_SCOPE = 256;
 
@@ -81,15 +84,21 @@ const TORNADO_ROUTES_SINCE = 63;
 const ASGI_MESSAGE = / http (?:send|receive)$/;
 
 /** Parses spans. Those of kind SERVER with an HTTP method are requests as well. */
-export function parseTraces(parts: Parts<Span>, context: BodyContext): Steps<Message[]> {
+export function* parseTraces(
+  parts: Parts<Span>,
+  context: BodyContext,
+  consumers: BodyConsumers,
+): Steps<Message[]> {
   let [name, version] = ['', ''];
   const shorten = (text = '') => truncate(sanitize(text), MAX_SCOPE);
-  return readMessages(parts, context, (message, part) => {
+  const messages = yield* readMessages(parts, context, (message, part) => {
     if (part.kind === 'resource') message.framework ??= findFramework(part.resource, part.scopes);
     else if (part.kind === 'scope')
       [name, version] = [shorten(part.scope?.name), shorten(part.scope?.version)];
-    else addSpan(message, part.item, name, version, context);
+    else addSpan(message, part.item, name, version, context, consumers);
   });
+  yield* consumers.assign(messages);
+  return messages;
 }
 
 function addSpan(
@@ -98,6 +107,7 @@ function addSpan(
   scopeName: string,
   scopeVersion: string,
   context: BodyContext,
+  consumers: BodyConsumers,
 ): void {
   if (span.kind !== Span_SpanKind.SERVER && ASGI_MESSAGE.test(span.name)) return;
   const fault = findFault(span, context.now);
@@ -113,7 +123,13 @@ function addSpan(
   });
   span.attributes.splice(MAX_ATTRIBUTES);
   message.spans.push(record);
-  if (span.kind === Span_SpanKind.SERVER) addRequest(message, span, record, context);
+  if (span.kind === Span_SpanKind.SERVER) addRequest(message, span, record, context, consumers);
+  else if (span.attributes.some(({ key }) => NAMES_CONSUMER.has(key))) {
+    const reader = new LenientReader();
+    const consumer = findConsumer(new Attributes(span.attributes), 'spans[].consumer', reader);
+    message.rejected.addMembers(reader.ignored);
+    if (consumer) consumers.addNamed(record, consumer);
+  }
 }
 
 /** Why a span is rejected; undefined if it is accepted. */
@@ -170,6 +186,7 @@ function addRequest(
   span: Span,
   record: SpanRecord,
   { expansion, maxSpanWeight }: BodyContext,
+  consumers: BodyConsumers,
 ): void {
   const reader = new LenientReader();
   const request = readRequest(span, record, { env: message.env, expansion, reader });
@@ -183,7 +200,9 @@ function addRequest(
       `spans[].trace_state: stands for more than ${maxSpanWeight} requests, counted as one`,
     );
   }
-  message.spanCounts.push(countRequest(request, record, weight));
+  const count = countRequest(request, record, weight);
+  message.spanCounts.push(count);
+  if (request.consumer === null) consumers.addRequest(record, request, count);
 }
 
 /** The request of a span; undefined without a method: then it is not an HTTP request. */

@@ -4,6 +4,7 @@
  * merges included.
  */
 import { randomBytes } from 'node:crypto';
+import { InnerConsumers } from '../../../src/sources/otlp/inner-consumers.js';
 import { readItems } from '../../../src/sources/otlp/items.js';
 import { Span_SpanKind } from '../../../src/sources/otlp/generated/opentelemetry/proto/trace/v1/trace_pb.js';
 import { parseTraces } from '../../../src/sources/otlp/traces.parser.js';
@@ -56,17 +57,22 @@ function buildSpans(requests: number): Buffer {
 function parsedRate(count: number): Promise<number> {
   const bodies = many(20, () => buildSpans(REQUESTS_PER_BODY));
   const ids = { app_env_id: 1, endpoint_id: 1, consumer_id: 1 };
+  const consumers = new InnerConsumers();
   return ratePerCore(process.pid, count * SPANS_PER_BODY, () => {
     for (let at = 0; at < count; at++) {
       const items = readItems('traces', bodies[at % bodies.length]!, 'protobuf');
       for (const message of finish(
-        parseTraces(items, {
-          digest: String(at),
-          env: 'prod',
-          now: Date.now(),
-          maxSpanWeight: 1,
-          expansion: { remaining: Infinity },
-        }),
+        parseTraces(
+          items,
+          {
+            digest: String(at),
+            env: 'prod',
+            now: Date.now(),
+            maxSpanWeight: 1,
+            expansion: { remaining: Infinity },
+          },
+          consumers.ofApp(1),
+        ),
       )) {
         const counts = message.spanCounts.map((count) => toCountRow(1, count, ids));
         for (const piece of [

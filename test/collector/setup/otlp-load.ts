@@ -33,8 +33,8 @@ const FIRST = 1_000;
 
 /**
  * Bodies of an app: sampled spans of instances without a metric, log records of their traces, delta points of
- * an instance that sends spans of a consumer as well, and the points of one cumulative stream. Counts differ, so that a
- * missing one is not made up for by another that is doubled.
+ * an instance that sends spans of a consumer as well, and the points of one cumulative stream. Counts differ,
+ * so that a missing one is not made up for by another that is doubled.
  *
  * @param toUrl the collector of a body, by its index
  */
