@@ -1,16 +1,16 @@
 -- OpenTelemetry SDKs report requests twice: as spans, which may be sampled, and in the metric of durations, which is complete.
 -- Each instance is counted by one of the two. The decision is made once: by the metric if the instance sends one, by spans if none
--- arrives within a delay.
+-- arrives within a delay. The last decision counts: the metric has two names, and an instance may change from one to the other.
 CREATE TABLE IF NOT EXISTS counted_instances_v1
 -- cluster: CREATE TABLE IF NOT EXISTS {database}.counted_instances_v1_local ON CLUSTER {cluster}
 (
     app_id        UInt32,
     instance_uuid UUID CODEC(NONE),
-    counted_by    Enum8('spans' = 0, 'metric' = 1),
+    counted_by    Enum8('spans' = 0, 'metric' = 1, 'older_metric' = 2),
     decided_at    DateTime64(3, 'UTC')
 )
-ENGINE = ReplacingMergeTree
--- cluster: ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/{database}/counted_instances_v1', '{replica}')
+ENGINE = ReplacingMergeTree(decided_at)
+-- cluster: ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/{database}/counted_instances_v1', '{replica}', decided_at)
 PARTITION BY toYYYYMM(decided_at)
 ORDER BY (app_id, instance_uuid)
 TTL toDateTime(decided_at) + INTERVAL 13 MONTH

@@ -203,7 +203,7 @@ export class Config extends Variables {
     isBesideApi: this.env.COLLECTOR === 'on',
     port: this.env.COLLECTOR_PORT,
     /** Where OTLP over gRPC is received; null: nowhere. */
-    grpcPort: this.env.COLLECTOR_GRPC_PORT,
+    grpcPort: this.env.COLLECTOR_GRPC_PORT === 'off' ? null : this.env.COLLECTOR_GRPC_PORT,
     /** Messages per client ID in a window of 60 s. */
     rateLimitPerMinute: this.env.COLLECTOR_RATE_LIMIT_PER_MINUTE,
     /** Longest body, as it arrives. */
@@ -300,7 +300,7 @@ function parse(env: NodeJS.ProcessEnv) {
     ...(METRICS_PORT === PORT || METRICS_PORT === COLLECTOR_PORT
       ? ['METRICS_PORT: must be another port than PORT and COLLECTOR_PORT']
       : []),
-    ...(COLLECTOR_GRPC_PORT !== null && [METRICS_PORT, PORT, COLLECTOR_PORT].includes(COLLECTOR_GRPC_PORT)
+    ...(COLLECTOR_GRPC_PORT !== 'off' && [METRICS_PORT, PORT, COLLECTOR_PORT].includes(COLLECTOR_GRPC_PORT)
       ? ['COLLECTOR_GRPC_PORT: must be another port than PORT, COLLECTOR_PORT and METRICS_PORT']
       : []),
     ...tracing.issues,

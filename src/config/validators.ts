@@ -18,9 +18,9 @@ export const whole = (min: number, max: number) =>
     return value;
   });
 
-/** A port; null for `off`. */
-export const portOrOff = makeValidator<number | null>((input) => {
-  if (input === 'off') return null;
+/** A port, or `off`. */
+export const portOrOff = makeValidator<number | 'off'>((input) => {
+  if (input === 'off') return input;
   const value = /^\d+$/.test(input) ? Number(input) : NaN;
   if (!(value >= 1 && value <= MAX_PORT)) throw new EnvError(`must be off, or a port from 1 to ${MAX_PORT}`);
   return value;

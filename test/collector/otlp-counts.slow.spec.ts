@@ -6,7 +6,8 @@ import {
 } from '../../src/sources/otlp/generated/opentelemetry/proto/metrics/v1/metrics_pb.js';
 import { findBin, findMiddleOfBin } from '../../src/records/bins.js';
 import { eventually } from '../setup/eventually.js';
-import { Client, TestService } from './setup/collector.js';
+import { Config } from '../../src/config/config.js';
+import { Client, TestCollector, TestService } from './setup/collector.js';
 import {
   OtlpSender,
   attributes,
@@ -476,6 +477,82 @@ describe('requests counted by the metric of their durations', () => {
     );
     expect(kept).toEqual({ cpu_percent: 25 });
     expect(await total()).toBe(0);
+  });
+});
+
+describe('requests that are in the metric under both of its names', () => {
+  const of = () => resource({ 'service.instance.id': randomUUID() });
+  const named = (init: PointInit = {}) => duration([0n, 5n, 0n, 0n], init);
+  const older = (init: PointInit = {}) => {
+    const { 'http.route': route } = OK;
+    const values = {
+      'http.method': 'GET',
+      'http.route': route,
+      'http.status_code': 200,
+      'net.host.name': 'a',
+    };
+    const metric = duration([0n, 5n, 0n, 0n], { ...init, values: values as never });
+    for (const point of metric.data.value.dataPoints) point.explicitBounds = [10, 100, 1_000];
+    return { ...metric, name: 'http.server.duration', unit: 'ms' };
+  };
+  const deliver = (instance: ReturnType<typeof of>, ...list: ReturnType<typeof named>[]) =>
+    sender.deliver('metrics', metrics(list, { of: instance }));
+  const restart = async () => {
+    await service.collector.stop();
+    service.collector = await TestCollector.start(service.api.store, service.api.app.get(Config));
+    sender = new OtlpSender(service.collector.url, sender.token);
+  };
+
+  it.each(['one body', 'two bodies', 'two bodies, the older first', 'two bodies, a restart between'])(
+    'counts them once, in %s, of an interval and cumulative',
+    async (how) => {
+      for (const temporality of [DELTA, CUMULATIVE]) {
+        const instance = of();
+        const before = await total();
+        const begin = nanosecondsAgo(180_000);
+        for (const [round, end] of [120_000, 60_000, 0].entries()) {
+          const start = temporality === DELTA ? nanosecondsAgo(end + 60_000) : begin;
+          const count = temporality === DELTA ? 5n : BigInt(5 * (round + 1));
+          const init = { temporality, start, end };
+          const buckets = { bucketCounts: [0n, count, 0n, 0n], count };
+          const both = [named({ ...init, extremes: buckets }), older({ ...init, extremes: buckets })];
+          if (how === 'one body') await deliver(instance, ...both);
+          else {
+            if (how.includes('older')) both.reverse();
+            await deliver(instance, both[0]!);
+            if (how.includes('restart')) await restart();
+            await deliver(instance, both[1]!);
+          }
+        }
+        expect([temporality, (await total()) - before]).toEqual([temporality, 15]);
+      }
+    },
+  );
+
+  it.each([
+    ['the older to the other', [older, named]],
+    ['the other to the older', [named, older]],
+  ] as const)(
+    'counts all of a process that changes from %s name, with one instance ID',
+    async (_, [one, other]) => {
+      for (const temporality of [DELTA, CUMULATIVE]) {
+        const instance = of();
+        const before = await total();
+        await deliver(instance, one({ temporality, start: 180_000, end: 120_000 }));
+        await restart();
+        await deliver(instance, other({ temporality, start: 110_000, end: 60_000 }));
+        await deliver(instance, other({ temporality, start: 50_000, end: 0 }));
+        expect([temporality, (await total()) - before]).toEqual([temporality, 15]);
+      }
+    },
+  );
+
+  it('counts the older metric alone beside spans, when it arrives within the delay', async () => {
+    const instance = of();
+    await sender.deliver('traces', traces([serverSpan()], { of: instance }));
+    await deliver(instance, older());
+    await new Promise((resolve) => setTimeout(resolve, 4_500));
+    expect(await total()).toBe(5);
   });
 });
 

@@ -687,6 +687,34 @@ describe('metrics as their senders make them', () => {
     expect(await counted()).toMatchObject([{ requests: 3 }]);
   });
 
+  it('counts those of the conventions before, in milliseconds, with the route of Python as their target', async () => {
+    const older = (values: object, scope: string) =>
+      metrics(
+        [
+          {
+            ...duration({ 'http.method': 'GET', 'http.status_code': 200, ...values }, 'ms', [10, 100, 1_000]),
+            name: 'http.server.duration',
+          },
+        ],
+        { scope, of: resource({ 'service.instance.id': scope }) },
+      );
+    await sender.deliver(
+      'metrics',
+      older({ 'http.target': '/users/{id}' }, 'opentelemetry.instrumentation.fastapi'),
+    );
+    await sender.deliver(
+      'metrics',
+      older({ 'http.route': '/users/:id', 'http.target': '/users/7' }, '@opentelemetry/instrumentation-http'),
+    );
+    await sender.deliver('metrics', older({ 'http.target': '/users/8' }, 'go.example/otelhttp'));
+    const rows = await counted();
+    expect(rows).toMatchObject([
+      { method: 'GET', path: '/users/{id}', status_code: 200, requests: 6 },
+      { path: null, status_code: 200, requests: 3 },
+    ]);
+    expect(rows[0]!.response_time_p50).toBeCloseTo(Math.sqrt(10 * 100), -1);
+  });
+
   it('counts a failure without a status as a 500, as its span', async () => {
     const values = { 'http.request.method': 'GET', 'http.route': '/boom', 'error.type': 'TypeError' };
     await sender.deliver('metrics', metrics([duration(values)]));
@@ -703,8 +731,8 @@ describe('metrics as their senders make them', () => {
     expect((await client.tenant.logs({ path: '/api/*' })).data).toHaveLength(1);
   });
 
-  it('does not count the metrics of the conventions before, nor those that a Collector makes of spans', async () => {
-    const names = ['http.server.duration', 'http.server.requests', 'traces.span.metrics.duration'];
+  it('does not count the metrics that a Collector makes of spans, nor those of Spring', async () => {
+    const names = ['http.server.requests', 'traces.span.metrics.duration'];
     const list = names.map((name) => ({ ...duration({ 'http.method': 'GET' }, 'ms'), name }));
     const { status, bytes } = await sender.send('metrics', metrics(list));
     expect([status, readResponse('metrics', bytes).partialSuccess]).toEqual([200, undefined]);

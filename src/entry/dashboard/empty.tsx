@@ -40,7 +40,10 @@ export function EmptyApp() {
           : `The process that serves this page runs a collector on port ${port}; where a proxy or a container maps it, its address is another one:`}
       </p>
       <Command text={telemetry} />
-      <p>Python’s SDK has two more, because by default it speaks gRPC and uses older names of metrics:</p>
+      <p>
+        Python’s SDK speaks gRPC by default, which has a port of its own (4317). These two make it speak HTTP,
+        with the newer names of metrics:
+      </p>
       <Command text={python} />
       <p>The first requests arrive within a minute, and this page shows them.</p>
       <h2>Or use an apitally client library of version 0</h2>

@@ -23,12 +23,17 @@ const MINUTE_MS = 60_000;
 /** Scope of version 1 of the client libraries; they do not count preflight requests. */
 const LIBRARY_SCOPE = 'apitally';
 
-/** Measures of the histograms of requests, by their names in the semantic conventions. */
-const MEASURES: ReadonlyMap<string, Measure> = new Map([
-  ['http.server.request.duration', 'time'],
-  ['http.server.request.body.size', 'received'],
-  ['http.server.response.body.size', 'sent'],
+/** The histograms of requests, by their names in the semantic conventions, and in those before 1.23. */
+const MEASURES: ReadonlyMap<string, { measure: Measure; isOlder: boolean }> = new Map([
+  ['http.server.request.duration', { measure: 'time', isOlder: false }],
+  ['http.server.request.body.size', { measure: 'received', isOlder: false }],
+  ['http.server.response.body.size', { measure: 'sent', isOlder: false }],
+  ['http.server.duration', { measure: 'time', isOlder: true }],
+  ['http.server.request.size', { measure: 'received', isOlder: true }],
+  ['http.server.response.size', { measure: 'sent', isOlder: true }],
 ]);
+/** The scopes of Python's instrumentations, whose older metrics have the route as the target. */
+const PYTHON = 'opentelemetry.instrumentation.';
 /** One unit of a duration in seconds; Micrometer writes words. */
 const SECONDS: ReadonlyMap<string, number> = new Map([
   ['s', 1],
@@ -70,30 +75,32 @@ interface Source {
 }
 
 function addMetric(message: Message, metric: Metric, source: Source): void {
-  const measure = MEASURES.get(metric.name);
+  const kind = MEASURES.get(metric.name);
   const { data } = metric;
   if (data.case === 'gauge') addGauge(message, metric.name, data.value.dataPoints);
-  if (measure === undefined) return;
+  if (kind === undefined) return;
+  const { measure, isOlder } = kind;
   if (data.case !== 'histogram' && data.case !== 'exponentialHistogram') {
     const points = data.value?.dataPoints.length ?? 0;
     if (points > 0) message.rejected.add(`metrics[]: ${metric.name} must be a histogram`, points);
     return;
   }
-  const unit = measure === 'time' ? SECONDS.get(metric.unit || 's') : 1;
+  const unit = measure === 'time' ? SECONDS.get(metric.unit || (isOlder ? 'ms' : 's')) : 1;
   const { dataPoints } = data.value;
   if (unit === undefined) {
     if (dataPoints.length > 0)
-      message.rejected.add(`metrics[].unit: ${metric.name} must be in seconds`, dataPoints.length);
+      message.rejected.add(`metrics[].unit: ${metric.name} must be a unit of time`, dataPoints.length);
     return;
   }
   const isCumulative = data.value.aggregationTemporality === AggregationTemporality.CUMULATIVE;
   for (const point of dataPoints)
-    addPoint(message, source, { point, measure, unit, isCumulative, name: metric.name });
+    addPoint(message, source, { point, measure, isOlder, unit, isCumulative, name: metric.name });
 }
 
 interface Measured {
   point: HistogramPoint;
   measure: Measure;
+  isOlder: boolean;
   unit: number;
   isCumulative: boolean;
   name: string;
@@ -101,7 +108,7 @@ interface Measured {
 
 function addPoint(message: Message, source: Source, measured: Measured): void {
   const { scope, scopeKey, hashes, now, retention } = source;
-  const { point, measure, unit, isCumulative, name } = measured;
+  const { point, measure, isOlder, unit, isCumulative, name } = measured;
   if (!hasValue(point)) return;
   const fault = findFault(point);
   if (fault !== undefined) {
@@ -132,7 +139,7 @@ function addPoint(message: Message, source: Source, measured: Measured): void {
     env: message.env,
     consumer,
     method,
-    path: toPath(attributes.findText('http.route') ?? '', scope),
+    path: toPath(findRoute(attributes, scope, isOlder), scope),
     status_code: reader.read(status, 'data_points[].http.response.status_code', statusCodeDecoder) ?? 0,
     measure,
     count: Number(point.count),
@@ -141,12 +148,18 @@ function addPoint(message: Message, source: Source, measured: Measured): void {
     stream: isCumulative ? hashUuid([...origin, start, key].join('\n')) : null,
     names_consumers: scope === LIBRARY_SCOPE || consumer !== null,
     starts_ns: start,
+    is_older: isOlder,
     starts_unknown: isCumulative && start === point.timeUnixNano,
     time_ns: point.timeUnixNano,
     record_hash: isCumulative ? null : hashes.next([...origin, key, ...listParts(point)]),
   };
   message.rejected.addMembers(reader.ignored);
   message.points.push(record);
+}
+
+function findRoute(attributes: Attributes, scope: string, isOlder: boolean): string {
+  const older = isOlder && scope.startsWith(PYTHON) ? ['http.target'] : [];
+  return attributes.findText('http.route', ...older) ?? '';
 }
 
 /** All that a point says of its values. */

@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { ClickHouse } from '../../store/client/clickhouse.client.js';
 import { chunkForLookup } from '../../shared/chunk.js';
+import { hashUuid } from '../../shared/hash-uuid.js';
 import type { Bin, Measure } from '../../records/bins.js';
 import { dateTime64 } from '../../records/names/id-generator.js';
 import type { RequestIds } from '../../records/names/name-registry.js';
@@ -17,7 +18,7 @@ import { type AccuracyRow, utcDay } from './interval-days.js';
 import { Slices } from '../../shared/async/slices.js';
 
 type CountRow = ReturnType<typeof toCountRow>;
-type CountedBy = 'spans' | 'metric';
+type CountedBy = 'spans' | 'metric' | 'older_metric';
 type PendingSize = CountRow & { instance: string };
 
 /** A count or a point of an instance, with its names resolved. */
@@ -69,7 +70,7 @@ export interface DueInstances {
   readonly instances: string[];
 }
 
-/** Cached decisions: they never change. */
+/** Cached decisions: those for spans never change. */
 const MAX_CACHED_DECISIONS = 100_000;
 const MAX_DUE = 1_000;
 /** Largest number of pending rows in one batch, unless a single instance has more. */
@@ -85,7 +86,7 @@ const MAX_ERROR = 1_000_000;
 
 /** Columns are qualified by their table: an alias of the same name would hide them. */
 const DECISIONS = `
-SELECT toString(c.instance_uuid) AS instance_uuid, any(c.counted_by) AS counted_by FROM counted_instances_v1 AS c
+SELECT toString(c.instance_uuid) AS instance_uuid, argMax(c.counted_by, c.decided_at) AS counted_by FROM counted_instances_v1 AS c
 WHERE c.app_id = {app_id:UInt32} AND c.instance_uuid IN {instances:Array(UUID)}
 GROUP BY c.instance_uuid`;
 /** Rows without requests hold sizes; the other rows hold spans. */
@@ -119,10 +120,13 @@ GROUP BY s.stream`;
  * sizes, which only count with the metric. Spans of an instance with a metric only say which consumers its
  * requests have.
  *
+ * An instance may send the metric under its older name too, or after an update under the other one. It is
+ * counted by one name, and by the other from where that begins after all that was counted.
+ *
  * The caller holds the claims of the instances, so that only one writer decides at a time.
  */
 export class InstanceCounts {
-  private readonly decided = new LRUCache<string, CountedBy>({ max: MAX_CACHED_DECISIONS });
+  private readonly bySpans = new LRUCache<string, true>({ max: MAX_CACHED_DECISIONS });
   private readonly assignment: ConsumerAssignment;
 
   /** @param delayMs how long an instance's spans wait for its metric */
@@ -147,25 +151,40 @@ export class InstanceCounts {
       counted.set(instance, by);
       rows.counted_instances_v1.push(decisionRow(appId, instance, by));
     };
-    const times = points.filter(({ record }) => record.measure === 'time').map(({ instance }) => instance);
-    const started = [...new Set(times)].filter((instance) => !counted.has(instance));
-    for (const instance of started) decide(instance, 'metric');
+    const times = points.filter(({ record }) => record.measure === 'time');
+    const named = new Set(times.filter(({ record }) => !record.is_older).map(({ instance }) => instance));
+    const started = [...new Set(times.map(({ instance }) => instance))].filter(
+      (instance) => !counted.has(instance),
+    );
+    for (const instance of started) decide(instance, named.has(instance) ? 'metric' : 'older_metric');
+    for (const instance of await this.findRenamed(appId, times, counted)) {
+      const by = counted.get(instance) === 'metric' ? 'older_metric' : 'metric';
+      counted.set(instance, by);
+      rows.counted_instances_v1.push(decisionRow(appId, instance, by));
+    }
     if (this.delayMs === 0) for (const { instance } of spans) decide(instance, 'spans');
     const received_at = dateTime64(Date.now());
     const add = (instance: string, row: CountRow) => {
       if (counted.has(instance)) rows.request_counts.push(row);
       else rows.pending_counts_v1.push({ ...row, instance_uuid: instance, received_at });
     };
-    const notBy = (by: CountedBy) => (record: { instance: string }) => counted.get(record.instance) !== by;
-    for (const { instance, row } of sumUp(appId, spans.filter(notBy('metric')))) add(instance, row);
+    const isBySpans = ({ instance }: { instance: string }) => (counted.get(instance) ?? 'spans') === 'spans';
+    for (const { instance, row } of sumUp(appId, spans.filter(isBySpans))) add(instance, row);
     const measured: Requests[] = [];
-    for (const row of await this.findPendingSizes(appId, started)) {
+    for (const row of await this.findPendingSizes(
+      appId,
+      started.filter((one) => named.has(one)),
+    )) {
       const { instance, ...size } = row;
       rows.request_counts.push(size);
       measured.push(...listPendingSizes(instance, size));
     }
     const intervals: Interval[] = [];
-    await this.countPoints(appId, points.filter(notBy('spans')), rows, (interval, added) => {
+    const byMetric = points.filter(
+      ({ instance, record }) => countedBy(record) === (counted.get(instance) ?? 'metric'),
+    );
+    for (const row of lastPoints(appId, byMetric)) rows.metric_streams_v1.push(row);
+    await this.countPoints(appId, byMetric, rows, (interval, added) => {
       intervals.push(interval);
       if (!added) return;
       const { instance_uuid } = interval;
@@ -177,18 +196,38 @@ export class InstanceCounts {
       points.filter(({ record }) => record.names_consumers).map(({ instance }) => instance),
     );
     const isUnnamed = ({ instance_uuid }: { instance_uuid: string }) => !naming.has(instance_uuid);
-    const seen = spans.filter(notBy('spans'));
+    const seen = spans.filter(({ instance }) => counted.get(instance) !== 'spans');
     const withConsumer = seen.filter(({ ids }) => ids.consumer_id !== 0);
     const unnamed = measured.filter(isUnnamed);
     await this.assignment.assign(
       appId,
       [...unnamed, ...withConsumer.flatMap(listMeasures)],
       intervals.filter(isUnnamed),
-      (instance) => counted.get(instance) === 'metric',
+      (instance) => (counted.get(instance) ?? 'spans') !== 'spans',
       rows,
     );
     for (const row of listActivity(appId, withConsumer)) rows.request_counts.push(row);
     for (const row of sumCoverage(appId, unnamed, seen)) rows.consumer_coverage_v1.push(row);
+  }
+
+  /** Instances that are counted by one name of the metric, and whose points of the other begin after that. */
+  private async findRenamed(
+    appId: number,
+    times: readonly OfInstance<MetricPoint>[],
+    counted: ReadonlyMap<string, CountedBy>,
+  ): Promise<string[]> {
+    const starts = new Map<string, bigint>();
+    for (const { instance, record } of times) {
+      const by = counted.get(instance);
+      if (by === 'spans' || by === countedBy(record)) continue;
+      const known = starts.get(instance);
+      if (known === undefined || record.starts_ns < known) starts.set(instance, record.starts_ns);
+    }
+    const last = await this.findLast(appId, [...starts.keys()].map(lastPointOf));
+    return [...starts].flatMap(([instance, start]) => {
+      const point = last.get(lastPointOf(instance));
+      return point && BigInt(point.time_ns) <= start ? [instance] : [];
+    });
   }
 
   /**
@@ -245,8 +284,7 @@ export class InstanceCounts {
     const counted = new Map<string, CountedBy>();
     const unknown: string[] = [];
     for (const instance of instances) {
-      const decision = this.decided.get(`${appId}/${instance}`);
-      if (decision) counted.set(instance, decision);
+      if (this.bySpans.get(`${appId}/${instance}`)) counted.set(instance, 'spans');
       else unknown.push(instance);
     }
     for (const some of chunkForLookup(unknown)) {
@@ -258,10 +296,21 @@ export class InstanceCounts {
       );
       for (const { instance_uuid, counted_by } of found) {
         counted.set(instance_uuid, counted_by);
-        this.decided.set(`${appId}/${instance_uuid}`, counted_by);
+        if (counted_by === 'spans') this.bySpans.set(`${appId}/${instance_uuid}`, true);
       }
     }
     return counted;
+  }
+
+  private async findLast(app_id: number, streams: readonly string[]): Promise<Map<string, StreamRow>> {
+    const last = new Map<string, StreamRow>();
+    for (const some of chunkForLookup(streams))
+      for (const row of await this.store.rows<StreamRow>('metric_streams.last', STREAMS, {
+        app_id,
+        streams: some,
+      }))
+        last.set(row.stream, { ...row, app_id });
+    return last;
   }
 
   /**
@@ -278,13 +327,7 @@ export class InstanceCounts {
     const streams = [
       ...new Set(points.map(({ record }) => record.stream).filter((stream) => stream !== null)),
     ];
-    const last = new Map<string, StreamRow>();
-    for (const some of chunkForLookup(streams))
-      for (const row of await this.store.rows<StreamRow>('metric_streams.last', STREAMS, {
-        app_id: appId,
-        streams: some,
-      }))
-        last.set(row.stream, { ...row, app_id: appId });
+    const last = await this.findLast(appId, streams);
     const changed = new Map<string, StreamRow>();
     const accuracy: AccuracyRow[] = [];
     const sorted = points.toSorted((a, b) => Number(a.record.time_ns - b.record.time_ns));
@@ -322,6 +365,30 @@ export class InstanceCounts {
 
 function toMilliseconds(epochNs: bigint): number {
   return Number(epochNs / 1_000_000n);
+}
+
+function countedBy({ is_older }: MetricPoint): CountedBy {
+  return is_older ? 'older_metric' : 'metric';
+}
+
+/** The stream whose last point has the time of the last counted one of an instance. */
+function lastPointOf(instance: string): string {
+  return hashUuid(`${instance}\nlast point`);
+}
+
+function lastPoints(app_id: number, points: readonly OfInstance<MetricPoint>[]): StreamRow[] {
+  const last = new Map<string, bigint>();
+  for (const { instance, record } of points)
+    if (record.measure === 'time' && record.time_ns > (last.get(instance) ?? 0n))
+      last.set(instance, record.time_ns);
+  return Array.from(last, ([instance, time_ns]) => ({
+    app_id,
+    stream: lastPointOf(instance),
+    time_ns: time_ns.toString(),
+    count: 0,
+    sum: 0,
+    bins: [],
+  }));
 }
 
 function decisionRow(app_id: number, instance_uuid: string, counted_by: CountedBy) {

@@ -91,6 +91,8 @@ export interface MetricPoint extends DimensionNames {
   /** Largest distance of a bin's middle from its values: relative, and in seconds or bytes. */
   relative_error: number;
   absolute_error: number;
+  /** Whether the metric has its older name: an instance that sends both is counted by one of them. */
+  is_older: boolean;
   /** Identifies the cumulative stream; null for a point of an interval. */
   stream: string | null;
   /** Whether the sender names consumers in its metric. */

@@ -82,7 +82,7 @@ export class TestCollector {
 export class TestService {
   private constructor(
     readonly api: TestApp,
-    readonly collector: TestCollector,
+    public collector: TestCollector,
   ) {}
 
   static async start(env: NodeJS.ProcessEnv = {}, logger?: Logger): Promise<TestService> {
