@@ -92,8 +92,8 @@ describeEmbedded('all ways in and out at once, with readers that do not read and
           await pause(500);
         }
       };
-      // A fixed number, because what they are counted by is known for all of them alone. Each of the two senders
-      // waits for an acknowledgement, and needs half of the time for these.
+      // A fixed number, because what they are counted by is known for all of them alone. Each of the two
+      // senders waits for an acknowledgement, and needs half of the time for these.
       const otlpLoad = buildOtlpLoad(Math.ceil(SECONDS / 2), otlp.token, () => service.collectorUrl);
       const sendOtlp = async () => {
         await deliver(otlpLoad.first);

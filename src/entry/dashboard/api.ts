@@ -18,7 +18,6 @@ type Body<Name extends 'queryMetrics' | 'exportRequestLogs' | 'explainChange'> =
 export type MetricsQuery = Body<'queryMetrics'>;
 export type ExportQuery = Body<'exportRequestLogs'>;
 export type ChangesQuery = Body<'explainChange'>;
-export type ExplainedChange = Schemas['ExplainedChange'];
 export type ChangedGroup = Schemas['ChangedGroup'];
 
 /** Senders that were refused at one route for one cause; `reason` and `cure` are parts of a sentence. */
