@@ -65,6 +65,15 @@ describe('request-analytics demo', () => {
     expect(requests).toBeLessThan(22_000);
   });
 
+  it('gets new requests while it runs', async () => {
+    const since = new Date().toISOString();
+    const line = lines()[1]!.replace(/request-logs[^']*/, `request-logs?start=${since}&limit=5`);
+    await eventually(async () => {
+      const { data } = (await fetchBody(line)) as { data: object[] };
+      return data.length > 0;
+    }, SENT_WITHIN_MS);
+  });
+
   it('prints two lines with which an application is monitored by the client library', async () => {
     const [shell] = demo.out.filter((line) => line.startsWith('export APITALLY_'));
     const [code] = demo.out.filter((line) => line.startsWith('useApitally('));

@@ -124,7 +124,11 @@ function Strip({ window, logs }: { window: Window; logs: RequestLog[] }) {
     isSearch ? null : `strip ${app.id} ${JSON.stringify([window, listFilters(state), retries])}`,
     () => loadSeries(api, app.id, state, { ...window, before: null }).catch(withoutScope),
   );
-  const points = useMemo(() => (isSearch ? countLogs(logs, window) : value?.points), [isSearch, logs, value]);
+  const points = useMemo(() => {
+    const keptFrom = logsKeptFrom(Date.now());
+    const all = isSearch ? countLogs(logs, window) : value?.points;
+    return all?.filter(({ end }) => end > keptFrom);
+  }, [isSearch, logs, value]);
   return (
     <div class="strip">
       {points && (

@@ -1,9 +1,16 @@
+import { randomUUID } from 'node:crypto';
 import { createCapture } from './capture/capture.js';
 import type { DemoRequest } from './demo-request.js';
-import { requestsOfSlot } from './generator.js';
-import { SLOT_MS } from './traffic-curve.js';
+import { requestsBetween, requestsOfSlot } from './generator.js';
+import { DAY_MS, SLOT_MS } from './traffic-curve.js';
 
 const EVERY_MS = 5_000;
+/** At night the sample has a request in ten minutes, so visitors of the first half-hour get some more. */
+const EXTRA_EVERY_MS = 20_000;
+const MAX_EXTRA = 90;
+/** Hours of the day before (UTC) that the additional requests are like. */
+const BUSY_FROM_MS = 12 * 3_600_000;
+const BUSY_TO_MS = 16 * 3_600_000;
 
 interface TrickleTarget {
   /** Address of the collector. */
@@ -16,13 +23,15 @@ interface TrickleTarget {
 }
 
 /**
- * Sends the sample's requests as their times come, about one a minute, until the returned function is called.
- * They are those that the next start would load, with the same UUIDs, so none is stored twice. What cannot be
- * sent is left to that start.
+ * Sends the sample's requests as their times come, until the returned function is called. They are those that
+ * the next start would load, with the same UUIDs, so none is stored twice; what cannot be sent is left to
+ * that start. In the first half-hour, 90 others are sent in between.
  */
 export function startTrickle(target: TrickleTarget): () => void {
   let sentUntil = target.since;
   let isSending = false;
+  let extraAt = target.since;
+  const extra = listExtra(target);
   const sendDue = async () => {
     if (isSending) return;
     isSending = true;
@@ -30,6 +39,11 @@ export function startTrickle(target: TrickleTarget): () => void {
     // After the sleep of a laptop only the last slot is sent.
     const due = listDue(Math.max(sentUntil, now - SLOT_MS), now, target.origin);
     if (due.length === 0 || (await send(target, due))) sentUntil = now;
+    const like = now - extraAt >= EXTRA_EVERY_MS ? extra.shift() : undefined;
+    if (like) {
+      extraAt = now;
+      await send(target, [{ ...like, request_uuid: randomUUID(), timestamp: now }]);
+    }
     isSending = false;
   };
   void sendDue();
@@ -45,6 +59,14 @@ function listDue(from: number, to: number, origin: number): DemoRequest[] {
   return [...slots]
     .flatMap((slot) => requestsOfSlot(slot, origin))
     .filter(({ timestamp }) => timestamp > from && timestamp <= to);
+}
+
+/** Requests that the additional ones are like. */
+function listExtra({ origin, since }: TrickleTarget): DemoRequest[] {
+  const day = (Math.floor(since / DAY_MS) - 1) * DAY_MS;
+  return [...requestsBetween(day + BUSY_FROM_MS, day + BUSY_TO_MS, origin)]
+    .filter((request) => !request.excluded_from_logs)
+    .slice(0, MAX_EXTRA);
 }
 
 /** Whether the collector has stored them. */

@@ -8,7 +8,13 @@ import { requestsBetween } from './generator.js';
 import { startTrickle } from './trickle.js';
 import { DAY_MS, SLOT_MS } from './traffic-curve.js';
 
+const BUSY = Date.UTC(2026, 10, 18, 14, 10);
+
 describe('the requests that the demo sends while it runs', () => {
+  afterEach(() => {
+    jest.restoreAllMocks();
+  });
+
   it('are those that the next start would load, each sent once', async () => {
     const received: { token: string | undefined; body: string }[] = [];
     const server = createServer((request, response) => {
@@ -19,17 +25,24 @@ describe('the requests that the demo sends while it runs', () => {
       });
     }).listen(0, '127.0.0.1');
     await once(server, 'listening');
-    const now = Date.now();
+    // A busy hour: at night there may be none.
+    const begun = performance.now();
+    jest.spyOn(Date, 'now').mockImplementation(() => Math.floor(BUSY + performance.now() - begun));
+    const now = BUSY;
     const origin = now - 395 * DAY_MS;
     const since = now - SLOT_MS + 60_000;
     const { port } = server.address() as AddressInfo;
     const stop = startTrickle({ collector: `http://127.0.0.1:${port}`, writeToken: 'apt_1', origin, since });
-    // The first is refused, so the next has the same requests again.
-    for (let count = 0; count < 2; count++) await once(server, 'received');
+    // The first is refused, so a later one has the same requests again. In between is one more.
+    for (let count = 0; count < 3; count++) await once(server, 'received');
     stop();
     server.close();
     await once(server, 'close');
-    const [first, second] = received.map(({ body }) => body.split('\n'));
+    const [first, extra, second] = received.map(({ body }) => body.split('\n'));
+    expect(extra).toHaveLength(1);
+    const more = parseNdjsonLine(extra![0]!);
+    expect('record' in more && Math.abs(more.record.timestamp - now)).toBeLessThan(10_000);
+    expect(first!.map((line) => parseNdjsonLine(line))).not.toContainEqual(more);
     expect(received[0]!.token).toBe('Bearer apt_1');
     expect(second).toEqual(expect.arrayContaining(first!));
     const expected = [...requestsBetween(now - 2 * SLOT_MS, now, origin)]
