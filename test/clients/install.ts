@@ -1,19 +1,22 @@
 /**
- * Installs the packages of all senders into the cache, side by side; fails if one fails though its registry
+ * Installs the packages of all senders and generated clients into the cache, side by side; fails if one fails though its registry
  * is there.
  */
 import { install } from './packages.js';
+import { GENERATED_CLIENTS } from './generated.js';
 import { SENDERS } from './senders.js';
 
 const started = performance.now();
-const installations = [...new Set(SENDERS.map(({ packages }) => packages))].map(async (packages) => {
-  const result = await install(packages)
-    .then((isInstalled) => (isInstalled ? 'installed' : 'not installed'))
-    .catch((error: unknown) => {
-      process.exitCode = 1;
-      return error instanceof Error ? error.message : String(error);
-    });
-  const seconds = Math.round((performance.now() - started) / 1000);
-  process.stderr.write(`${packages.directory}, after ${seconds} s: ${result}\n`);
-});
+const installations = [...new Set([...SENDERS, ...GENERATED_CLIENTS].map(({ packages }) => packages))].map(
+  async (packages) => {
+    const result = await install(packages)
+      .then((isInstalled) => (isInstalled ? 'installed' : 'not installed'))
+      .catch((error: unknown) => {
+        process.exitCode = 1;
+        return error instanceof Error ? error.message : String(error);
+      });
+    const seconds = Math.round((performance.now() - started) / 1000);
+    process.stderr.write(`${packages.directory}, after ${seconds} s: ${result}\n`);
+  },
+);
 await Promise.all(installations);

@@ -64,7 +64,7 @@ function buildMemberSchema(inputClass: Type, member: Parameter) {
   if (words && enumName !== undefined) {
     const { type, ...others } = schema;
     const named = nameSchema(enumName, { type, enum: words });
-    return { ...others, anyOf: [named, ...(isNullable ? [{ type: 'null' }] : [])] };
+    return { ...others, ...(isNullable ? { anyOf: [named, { type: 'null' }] } : { allOf: [named] }) };
   }
   return {
     ...schema,
