@@ -1,6 +1,6 @@
 /**
- * Installs the packages of all senders and generated clients into the cache, side by side; fails if one fails though its registry
- * is there.
+ * Installs the packages of all senders and generated clients into the cache, side by side; fails if one fails
+ * though its registry is there.
  */
 import { install } from './packages.js';
 import { GENERATED_CLIENTS } from './generated.js';

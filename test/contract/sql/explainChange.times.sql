@@ -236,6 +236,15 @@ ORDER BY period_start, consumer_id
 )
 WHERE NOT throwIf(rowNumberInAllBlocks() >= 100000);
 
+-- consumers.coverage
+SELECT sum(i.measured) AS measured, sum(least(i.seen, i.measured)) AS seen
+FROM (
+  SELECT sum(c.measured) AS measured, sum(c.seen) AS seen
+  FROM consumer_coverage_v1 AS c
+  WHERE c.app_id = {app_id:UInt32} AND c.day >= toDate({day:UInt16}) AND c.day <= toDate({last_day:UInt16})
+  GROUP BY c.instance_uuid
+) AS i;
+
 -- app_metrics.query
 SELECT period_start, period_end, status_code, requests, response_time_p95, apdex, timed_requests FROM (
 SELECT
