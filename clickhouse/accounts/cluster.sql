@@ -9,7 +9,7 @@ ALTER ROLE request_analytics_owner SETTINGS PROFILE 'request_analytics_cluster';
 GRANT SELECT ON request_logs_v1_local TO request_analytics_reader;
 GRANT SELECT ON request_details_v1_local TO request_analytics_reader;
 GRANT SELECT ON spans_v1_local TO request_analytics_reader;
-GRANT SELECT (app_id, trace_id, timestamp_ns, span_id, server_span_id, level, message, logger, file, line, record_hash) ON application_logs_v1_local TO request_analytics_reader;
+GRANT SELECT (app_id, trace_id, timestamp_ns, span_id, server_span_id, level, message, logger, file, line, attributes, record_hash) ON application_logs_v1_local TO request_analytics_reader;
 GRANT SELECT ON percentile_accuracy_v1_local TO request_analytics_reader;
 GRANT SELECT ON consumer_coverage_v1_local TO request_analytics_reader;
 GRANT SELECT ON counts_per_minute_v1_local TO request_analytics_reader;

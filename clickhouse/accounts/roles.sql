@@ -29,7 +29,7 @@ GRANT SELECT ON secrets_v1 TO request_analytics_reader;
 GRANT SELECT ON request_logs_v1 TO request_analytics_reader;
 GRANT SELECT ON request_details_v1 TO request_analytics_reader;
 GRANT SELECT ON spans_v1 TO request_analytics_reader;
-GRANT SELECT (app_id, trace_id, timestamp_ns, span_id, server_span_id, level, message, logger, file, line, record_hash) ON application_logs_v1 TO request_analytics_reader;
+GRANT SELECT (app_id, trace_id, timestamp_ns, span_id, server_span_id, level, message, logger, file, line, attributes, record_hash) ON application_logs_v1 TO request_analytics_reader;
 GRANT SELECT ON percentile_accuracy_v1 TO request_analytics_reader;
 GRANT SELECT ON consumer_coverage_v1 TO request_analytics_reader;
 GRANT SELECT ON counts_per_minute_v1 TO request_analytics_reader;

@@ -90,6 +90,7 @@ CREATE TABLE IF NOT EXISTS logged_messages
     logger         String,
     file           String,
     line           UInt32,
+    attributes     String COMMENT 'JSON: an object without what has a column',
     record_hash    UInt64
 )
 ENGINE = Null;
@@ -113,6 +114,7 @@ CREATE TABLE IF NOT EXISTS application_logs_v1
     logger         LowCardinality(String) COMMENT 'empty: absent',
     file           LowCardinality(String) COMMENT 'empty: absent',
     line           UInt32 COMMENT '0: absent' CODEC(ZSTD(1)),
+    attributes     String COMMENT 'JSON: an object without what has a column' CODEC(ZSTD(1)),
     record_hash    UInt64 COMMENT 'of all of the record, and how many equal ones were before it in its body' CODEC(NONE)
 )
 ENGINE = MergeTree
@@ -141,6 +143,7 @@ SELECT
     logger,
     file,
     line,
+    attributes,
     record_hash
 FROM logged_messages
 -- cluster: FROM {database}.logged_messages_local

@@ -53,6 +53,14 @@ export class LogEntry {
 
   @ApiProperty({ type: 'integer', nullable: true, description: 'Line in the source file' })
   line: number | null;
+
+  @ApiPropertyOptional({
+    type: 'object',
+    additionalProperties: true,
+    description:
+      'Attributes as captured, where `include_log_attributes` asks for them; of OpenTelemetry alone',
+  })
+  attributes?: Record<string, unknown>;
 }
 
 export class Span {

@@ -120,4 +120,13 @@ export class GetRequestDetailsInput extends AppInput {
   @IsOptional()
   @IsBoolean()
   include_consumer_id = false;
+
+  @QueryParameter({
+    description: 'Whether log records of OpenTelemetry have their attributes',
+    examples: [true],
+  })
+  @ToBoolean()
+  @IsOptional()
+  @IsBoolean()
+  include_log_attributes = false;
 }

@@ -56,7 +56,7 @@ export class RequestLogsService {
   /** One request; 404 if it is unknown, expired, excluded or of another app. */
   async get(
     account: Account,
-    { app_id, request_uuid, include_consumer_id }: GetRequestDetailsInput,
+    { app_id, request_uuid, include_consumer_id, include_log_attributes }: GetRequestDetailsInput,
   ): Promise<JsonResponse> {
     const scope = await this.apps.require(account, app_id, { request_uuid });
     const row = await this.repository.find(
@@ -67,13 +67,18 @@ export class RequestLogsService {
     );
     if (row === null) throw requestLogNotFound();
     if (account.scopes.hasBodies) this.audit.write('getRequestDetails', account, { app_id, request_uuid });
-    const { details, logsLeftOut } = await this.withTrace(scope, request_uuid, row);
+    const { details, logsLeftOut } = await this.withTrace(scope, request_uuid, row, include_log_attributes);
     const headers = logsLeftOut > 0 ? { 'X-Logs-Left-Out': String(logsLeftOut) } : {};
     return new JsonResponse(hideBodies(account, details), true, undefined, headers);
   }
 
   /** The details with the spans and log records of the request's trace, if it has no captured ones. */
-  private async withTrace(scope: AppScope, requestUuid: string, row: Buffer): Promise<DetailsWithTrace> {
+  private async withTrace(
+    scope: AppScope,
+    requestUuid: string,
+    row: Buffer,
+    withAttributes: boolean,
+  ): Promise<DetailsWithTrace> {
     const open = findOpenTrace(row);
     const withoutTrace = { details: row, logsLeftOut: 0 };
     if (!open) return withoutTrace;
@@ -84,7 +89,7 @@ export class RequestLogsService {
     // traces.
     const isShared = await this.traces.isShared(scope, traceId, timestamp);
     if (isShared && !ownSpan) return withoutTrace;
-    const logs = await this.traces.findLogs(scope, traceId, timestamp);
+    const logs = await this.traces.findLogs(scope, traceId, timestamp, withAttributes);
     const counts =
       logs.length < MAX_LOGS ? undefined : await this.traces.countLogs(scope, traceId, timestamp);
     return addTrace(row, { ownSpan, isShared }, spans, logs, counts);

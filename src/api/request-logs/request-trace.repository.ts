@@ -29,6 +29,8 @@ export interface TraceLog extends LogPlace {
   logger: string;
   file: string;
   line: number;
+  /** JSON text; undefined if it was not asked for. */
+  attributes?: string;
 }
 
 /** Enough for details; the trace of a batch job can have many more. */
@@ -56,9 +58,9 @@ ORDER BY s.start_time_ns, s.span_id
 LIMIT 1 BY s.span_id
 LIMIT {limit:UInt32}`;
 /** A record that was sent in several bodies has several rows. */
-const LOGS = `
+const LOGS = (withAttributes: boolean) => `
 SELECT lower(hex(span_id)) AS span_id, lower(hex(server_span_id)) AS server_span_id,
-  toString(l.timestamp_ns) AS timestamp_ns, level, message, logger, file, line
+  toString(l.timestamp_ns) AS timestamp_ns, level, message, logger, file, line${withAttributes ? ', attributes' : ''}
 FROM application_logs_v1 AS l
 WHERE app_id = {app_id:UInt32} AND trace_id = toFixedString(unhex({trace_id:String}), 16)
   AND l.timestamp_ns >= {from:Int64} * 1000000 AND l.timestamp_ns < {to:Int64} * 1000000
@@ -104,9 +106,14 @@ export class RequestTraceRepository {
     return (await this.store.rows(scope, 'request_logs.trace_others', OTHERS, params)).length > 0;
   }
 
-  findLogs(scope: AppScope, trace_id: string, timestamp: number): Promise<TraceLog[]> {
+  findLogs(
+    scope: AppScope,
+    trace_id: string,
+    timestamp: number,
+    withAttributes: boolean,
+  ): Promise<TraceLog[]> {
     const params = { trace_id, ...findWindow(timestamp), limit: MAX_LOGS };
-    return this.store.rows<TraceLog>(scope, 'request_logs.trace_logs', LOGS, params);
+    return this.store.rows<TraceLog>(scope, 'request_logs.trace_logs', LOGS(withAttributes), params);
   }
 
   /** How many log records the trace has, by their place. */

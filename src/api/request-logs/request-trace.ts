@@ -122,8 +122,8 @@ function spanText({ span_id, parent_span_id, name, kind, status, attributes, ...
   return `${head},${numbers},"status":${JSON.stringify(status)},"attributes":${attributes}}`;
 }
 
-function logText({ timestamp_ns, message, level, logger, file, line }: TraceLog): string {
-  return JSON.stringify({
+function logText({ timestamp_ns, message, level, logger, file, line, attributes }: TraceLog): string {
+  const text = JSON.stringify({
     timestamp: formatMicroseconds(Number(BigInt(timestamp_ns) / 1000n)),
     message,
     level,
@@ -131,4 +131,5 @@ function logText({ timestamp_ns, message, level, logger, file, line }: TraceLog)
     file: file || null,
     line: line || null,
   });
+  return attributes === undefined ? text : `${text.slice(0, -1)},"attributes":${attributes || '{}'}}`;
 }

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import type { RequestDetails } from './api.js';
-import { LongText, ShowAll } from './captured-text.js';
+import { LongText, Pairs, ShowAll } from './captured-text.js';
 import { formatNumber, formatOffset } from './format.js';
 import { Text } from './parts.js';
 
@@ -35,6 +35,14 @@ export function AppLogs({ details, leftOut }: { details: RequestDetails; leftOut
                         .join(' · ')}
                     </Text>
                   </div>
+                )}
+                {entry.attributes && Object.keys(entry.attributes).length > 0 && (
+                  <Pairs
+                    pairs={Object.entries(entry.attributes).map(([name, value]) => [
+                      name,
+                      <LongText text={typeof value === 'string' ? value : JSON.stringify(value)} />,
+                    ])}
+                  />
                 )}
               </td>
             </tr>

@@ -30,7 +30,7 @@ export async function redactMessages(
       points: await redactEach(message.points, redactPath),
       logs: await redactInSteps(message.logs, (request) => redactor.redactRequest(request)),
       spans: await redactInSteps(message.spans, (span) => redactSpan(span, redactor)),
-      logMessages: await redactEach(message.logMessages, (log) => redactLogMessage(log, redactor)),
+      logMessages: await redactInSteps(message.logMessages, (log) => redactLogMessage(log, redactor)),
       errors: await redactEach(message.errors, (error) => redactError(redactPath(error), redactor)),
     });
   return redacted;
@@ -56,12 +56,13 @@ function* redactSpan(span: SpanRecord, redactor: Redactor): Steps<SpanRecord> {
   };
 }
 
-function redactLogMessage(log: LogMessage, redactor: Redactor): LogMessage {
+function* redactLogMessage(log: LogMessage, redactor: Redactor): Steps<LogMessage> {
   return {
     ...log,
     message: redactor.redactText(log.message),
     logger: redactor.redactText(log.logger),
     file: redactor.redactText(log.file),
+    attributes: yield* redactor.redactAttributes(log.attributes),
   };
 }
 

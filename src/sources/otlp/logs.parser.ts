@@ -3,7 +3,7 @@ import { sanitize, truncate } from '../../records/text.js';
 import { checkRetention, getLogsRetention } from '../../records/decoding/timestamps.js';
 import { MAX_MESSAGE } from '../../records/limits.js';
 import type { Message } from '../../write/batches/message.js';
-import { Attributes, valueText } from './attributes.js';
+import { Attributes, limitedAttributesJson, valueText } from './attributes.js';
 import { isValidId, toHex, toMilliseconds } from './encoding.js';
 import type { LogRecord } from './generated/opentelemetry/proto/logs/v1/logs_pb.js';
 import type { Parts } from './items.js';
@@ -15,6 +15,14 @@ import type { RecordHashes } from './record-hashes.js';
 const MAX_NAME = 256;
 const MAX_LEVEL = 16;
 const MAX_LINE = 2 ** 31 - 1;
+/** Attributes that are members of the entry. */
+const HAVE_MEMBERS: ReadonlySet<string> = new Set([
+  'apitally.request.server_span_id',
+  'code.file.path',
+  'code.filepath',
+  'code.line.number',
+  'code.lineno',
+]);
 /** Levels by severity number: four numbers each, from 1. */
 const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'];
 
@@ -65,6 +73,13 @@ function addRecord(
     logger: truncate(sanitize(scope), MAX_NAME),
     file: truncate(attributes.findText('code.file.path', 'code.filepath') ?? '', MAX_NAME),
     line: Number.isInteger(line) && line > 0 && line <= MAX_LINE ? line : 0,
+    attributes: limitedAttributesJson(
+      record.attributes,
+      (change) => {
+        message.rejected.warn(`log_records[].attributes: ${change}`);
+      },
+      (key) => HAVE_MEMBERS.has(key),
+    ),
     record_hash: hashes.next(listParts(message, record, scope, text, attributes)),
   });
 }

@@ -59,6 +59,8 @@ export interface LogMessage {
   logger: string;
   file: string;
   line: number;
+  /** JSON text: an object without what has a member here. */
+  attributes: string;
   /** Of its `RecordKey`. */
   record_hash: string;
 }
@@ -159,8 +161,8 @@ export function weighMessage(message: Message): number {
 }
 
 /** Estimated characters of a log record's row. */
-export function weighLogMessage({ message }: Pick<LogMessage, 'message'>): number {
-  return 2 * message.length + ENTRY_CHARACTERS;
+export function weighLogMessage({ message, attributes }: Pick<LogMessage, 'message' | 'attributes'>): number {
+  return 2 * (message.length + attributes.length) + ENTRY_CHARACTERS;
 }
 
 /** Estimated characters of an error's row: line ends are escaped in it. */

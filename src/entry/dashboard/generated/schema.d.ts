@@ -485,6 +485,10 @@ export interface components {
             file: string | null;
             /** @description Line in the source file */
             line: number | null;
+            /** @description Attributes as captured, where `include_log_attributes` asks for them; of OpenTelemetry alone */
+            attributes?: {
+                [key: string]: unknown;
+            };
         };
         Span: {
             /**
@@ -2103,6 +2107,8 @@ export interface operations {
             query?: {
                 /** @description Whether the response includes the consumer's ID */
                 include_consumer_id?: boolean;
+                /** @description Whether log records of OpenTelemetry have their attributes */
+                include_log_attributes?: boolean;
             };
             header?: never;
             path: {
