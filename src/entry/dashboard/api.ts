@@ -156,7 +156,10 @@ export class Api {
   }
 
   requestDetails(app_id: number, request_uuid: string) {
-    const params = { path: { app_id, request_uuid }, query: { include_consumer_id: true, include_log_attributes: true } };
+    const params = {
+      path: { app_id, request_uuid },
+      query: { include_consumer_id: true, include_log_attributes: true },
+    };
     return this.cached(`request ${app_id} ${request_uuid}`, true, async () => {
       const answer = await this.client.GET('/v1/apps/{app_id}/request-logs/{request_uuid}', { params });
       const logsLeftOut = Number(answer.response.headers.get('X-Logs-Left-Out') ?? 0);
