@@ -246,8 +246,10 @@ describeWithChromium('a session of the dashboard', () => {
         expect(await dashboard.evaluate('document.documentElement.scrollWidth')).toBe(360);
       }
       await dashboard.inBothThemes('dashboard-empty');
-      // Nothing is asked about an app that has nothing.
-      expect(new Set(dashboard.calls.map(({ path }) => path))).toEqual(new Set(['/v1/apps']));
+      // Nothing else is asked about an app that has nothing.
+      expect(new Set(dashboard.calls.map(({ path }) => path))).toEqual(
+        new Set(['/v1/apps', `/v1/apps/${appId}/refused-senders`]),
+      );
       await empty.write({});
       await page.clock.runFor(11_000);
       await page.locator('.log-table tbody a').waitFor();
@@ -557,6 +559,27 @@ describeWithChromium('a session of the dashboard', () => {
       await dashboard.loaded();
       expect(await page.locator('.log-table tbody tr').count()).toBe(count);
     }
+  });
+
+  it('finds the newest of many thousand requests first, and the others when it is scrolled', async () => {
+    const shop = await Tenant.create(app);
+    const burst = Date.now() - 5 * 3_600_000;
+    const build = (timestamp: number) => ({ timestamp, url: 'https://shop.example/needle' });
+    await shop.write(...Array.from({ length: 5200 }, (_, index) => build(burst + index)));
+    await shop.write(...Array.from({ length: 3 }, (_, index) => build(Date.now() - 60_000 + index)));
+    const { page } = dashboard;
+    await dashboard.visit('?view=requests&url=needle', shop.key);
+    const rows = page.locator('.log-table tbody tr');
+    expect(await rows.count()).toBeLessThan(5203);
+    await eventually(async () => {
+      await rows.last().scrollIntoViewIfNeeded();
+      return (await rows.count()) === 5203;
+    });
+    const times = await page
+      .locator('.log-table time')
+      .evaluateAll((all) => all.map((time) => time.getAttribute('datetime')));
+    expect(times).toEqual(times.toSorted().reverse());
+    expect(dashboard.calls.filter(({ path }) => path.endsWith('/request-logs')).length).toBeLessThan(8);
   });
 
   it('marks whole requests on the axis', async () => {

@@ -51,9 +51,11 @@ export async function searchLogs(
     const newest = data.at(-1);
     if (data.length < MOST || newest === undefined || to - start <= SHORTEST_MS)
       return { logs: data.reverse().map(toLog), searchedFrom: start, curl };
-    // An export begins with the oldest rows. If the window is as dense everywhere, the rest of it fits.
-    const covered = Date.parse(newest.timestamp) - start;
-    start = Math.max(start + 1, Math.floor(to - Math.max(1, (covered * WANTED) / MOST)));
+    // An export begins with the oldest rows: the others are behind its last one. If the window is as dense
+    // everywhere, the end of it that has the wanted rows begins even later.
+    const last = Date.parse(newest.timestamp);
+    const dense = to - Math.max(1, ((last - start) * WANTED) / MOST);
+    start = Math.max(start + 1, last, Math.floor(dense));
   }
 }
 

@@ -41,7 +41,7 @@ export function Totals({ load, series }: { load: Load<Compared>; series: Series 
     <dl class="totals">
       <Total name="Requests" value={show(load.value ? formatCompact(row?.requests ?? 0) : '–')}>
         {sums('requests')}
-        {series && from !== null && from < to && (
+        {series && series.window.interval !== 'minute' && from !== null && from < to && (
           <span title="The data of the app do not cover the time to compare with.">
             {`data from ${formatTime(from, 'day', series.window.zone)}`}
           </span>
