@@ -480,6 +480,22 @@ describe('requests counted by the metric of their durations', () => {
   });
 });
 
+it('counts what a point says, in the proportions of its buckets, if they exceed its count', async () => {
+  const begin = nanosecondsAgo(180_000);
+  for (const [end, count, buckets] of [
+    [120_000, 2n, [0n, 2n, 0n, 0n]],
+    [60_000, 10n, [0n, 20n, 0n, 0n]],
+    [0, 20n, [0n, 20n, 40n, 0n]],
+  ] as const)
+    await sender.deliver(
+      'metrics',
+      metrics([duration(buckets, { temporality: CUMULATIVE, start: begin, end, extremes: { count } })]),
+    );
+  const delta = duration([0n, 6n, 2n, 0n], { extremes: { count: 4n } });
+  await sender.deliver('metrics', metrics([delta]));
+  expect([await total(), await countBins()]).toEqual([24, 24]);
+});
+
 describe('requests that are in the metric under both of its names', () => {
   const of = () => resource({ 'service.instance.id': randomUUID() });
   const named = (init: PointInit = {}) => duration([0n, 5n, 0n, 0n], init);

@@ -231,6 +231,78 @@ describe('requests of SERVER spans', () => {
     expect(paths.toSorted()).toEqual(['/users/{id}', null]);
   });
 
+  it.each([
+    ['text', '{"a":1,"password":"secret-5"}', '{"a":1,"password":"******"}'],
+    ['bytes', Buffer.from('plain, not JSON'), '"plain, not JSON"'],
+    ['an object', { a: [1, 'x'] }, '{"a":[1,"x"]}'],
+  ] as const)('have the bodies that the conventions name, as %s', async (_, body, expected) => {
+    const { client, sender } = await start();
+    const values = { 'http.request.body.content': body, 'http.response.body.content': body };
+    const span = serverSpan(values);
+    await sender.deliver('traces', traces([span]));
+    const { body: details } = await client.tenant.get(`request-logs/${buildUuid(span)}`);
+    expect([details.request_body_json, details.response_body_json]).toEqual([expected, expected]);
+    expect(Object.keys(details.spans[0].attributes).filter((key) => key.includes('body'))).toEqual([]);
+  });
+
+  it('show parents before their children where spans start at one time, and an event without a body by its name', async () => {
+    const { client, sender } = await start();
+    const root = serverSpan();
+    const chain = Array.from({ length: 6 }, (_, index) => ({
+      ...serverSpan(),
+      name: `${index}`,
+      kind: Span_SpanKind.INTERNAL,
+    }));
+    for (const [index, span] of chain.entries())
+      Object.assign(span, {
+        traceId: root.traceId,
+        parentSpanId: (chain[index - 1] ?? root).spanId,
+        startTimeUnixNano: root.startTimeUnixNano,
+      });
+    await sender.deliver('traces', traces([...chain.toReversed(), root]));
+    const event = {
+      traceId: root.traceId!,
+      spanId: root.spanId!,
+      timeUnixNano: root.startTimeUnixNano!,
+      eventName: 'user.login',
+    };
+    await sender.deliver('logs', logs([event]));
+    const { body: details } = await client.tenant.get(`request-logs/${buildUuid(root)}`);
+    expect(details.spans.map(({ name }: { name: string }) => name)).toEqual([
+      root.name,
+      '0',
+      '1',
+      '2',
+      '3',
+      '4',
+      '5',
+    ]);
+    expect(details.logs.map(({ message }: { message: string }) => message)).toEqual(['user.login']);
+  });
+
+  it('have an unknown time if they end before they begin, or did not end', async () => {
+    const { client, sender } = await start();
+    const begin = nanosecondsAgo(60_000);
+    const bad = [begin - 1n, 0n].map((endTimeUnixNano) =>
+      serverSpan({}, { startTimeUnixNano: begin, endTimeUnixNano }),
+    );
+    const whole = serverSpan({}, { startTimeUnixNano: begin, endTimeUnixNano: begin + 200_000_000n });
+    await sender.deliver(
+      'traces',
+      traces([...bad, ...bad.map((span) => ({ ...span, spanId: randomBytes(8) })), whole]),
+    );
+    await service.collector.settle();
+    const { data } = (await client.tenant.logs()) as unknown as { data: { response_time_ms: number }[] };
+    const times = data.map(({ response_time_ms }) => response_time_ms);
+    expect(times.sort()).toEqual([0, 0, 0, 0, 200]);
+    const [row] = await client.tenant.metrics({
+      since: '2025-01-01',
+      metrics: ['requests', 'response_time_p50'],
+    });
+    expect(row).toMatchObject({ requests: 5 });
+    expect((row as unknown as { response_time_p50: number }).response_time_p50).toBeCloseTo(200, -1);
+  });
+
   it('have no body whose bytes are too many, however few its characters are', async () => {
     const { client, sender } = await start();
     const span = serverSpan({ 'apitally.request.body': '株'.repeat(40_000), 'apitally.response.body': '株' });

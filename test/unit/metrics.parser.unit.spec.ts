@@ -134,6 +134,30 @@ it.each([
   ]);
 });
 
+it('counts a point without a status as a 500, which has no error type where Python raised', () => {
+  expect(parse([histogram([POINT])]).points).toMatchObject([{ status_code: 500 }]);
+});
+
+it.each([
+  ['as many counts as bounds', [1n, 2n]],
+  ['one more', [1n, 1n, 1n]],
+])('takes an infinite last bound with %s', (_, bucketCounts) => {
+  const { points, rejected } = parse([
+    histogram([{ ...POINT, explicitBounds: [0.1, Infinity], bucketCounts }]),
+    histogram([{ ...POINT, explicitBounds: [0.1], bucketCounts: [1n, 2n] }]),
+  ]);
+  expect(rejected.count).toBe(0);
+  expect(points[0]!.bins).toEqual(points[1]!.bins);
+  expect(points[0]!.bins.map(({ n }) => n)).toEqual([1, 2]);
+});
+
+it('takes buckets that exceed the count, as of JavaScript', () => {
+  const { points, rejected } = parse([
+    histogram([{ ...POINT, explicitBounds: [1], bucketCounts: [4n, 4n] }]),
+  ]);
+  expect([points.length, rejected.count]).toEqual([1, 0]);
+});
+
 it.each([
   ['bounds that do not increase', { explicitBounds: [1, 1], bucketCounts: [1n, 1n, 1n] }],
   ['more buckets than its bounds make', { explicitBounds: [1], bucketCounts: [1n, 1n, 1n] }],

@@ -79,7 +79,7 @@ export function addTrace(
   return { details: Buffer.from(`${head}${members.join(',')}}`), logsLeftOut: total - shown.length };
 }
 
-/** A span and the spans below it, in their order, without other requests. */
+/** A span and the spans below it, in the order of their start, without other requests. */
 function findBelow(root: TraceSpan, spans: readonly TraceSpan[]): TraceSpan[] {
   const children = new Map<string, TraceSpan[]>();
   for (const span of spans) {
@@ -91,7 +91,13 @@ function findBelow(root: TraceSpan, spans: readonly TraceSpan[]): TraceSpan[] {
   // A Set's iteration includes values added during it, each once. So a cycle of parents ends.
   for (const { span_id } of found)
     for (const child of children.get(span_id) ?? NO_PARENTS) if (child.kind !== 'SERVER') found.add(child);
-  return spans.filter((span) => found.has(span));
+  // Spans that start at one time have a random order in the store: parents come first. In a Set they do.
+  return [...found].sort((a, b) => compareDigits(a.start_time_ns, b.start_time_ns));
+}
+
+/** Compares positive integers, as decimal digits. */
+function compareDigits(a: string, b: string): number {
+  return a.length - b.length || (a < b ? -1 : Number(a > b));
 }
 
 /** The exception that a span recorded, as JSON text. */

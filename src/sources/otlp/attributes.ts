@@ -41,6 +41,13 @@ export class Attributes {
     return undefined;
   }
 
+  /** The value as text; a list or an object as JSON. */
+  findJson(key: string): string | undefined {
+    const value = this.values.get(key);
+    const isNested = value?.case === 'arrayValue' || value?.case === 'kvlistValue';
+    return isNested ? valueJson(value) : this.findText(key);
+  }
+
   /** The value if it is bytes. */
   findBytes(key: string): Uint8Array | undefined {
     const value = this.values.get(key);

@@ -34,12 +34,6 @@ interface Bucket {
 /** Why a point cannot be counted; undefined if it can. */
 export function findFault(point: HistogramPoint): string | undefined {
   if (point.count > BigInt(Number.MAX_SAFE_INTEGER)) return 'count: must be at most 2^53 - 1';
-  const buckets =
-    'explicitBounds' in point
-      ? point.bucketCounts
-      : [point.zeroCount, ...(point.positive?.bucketCounts ?? [])];
-  if (buckets.reduce((sum, n) => sum + n, 0n) > point.count)
-    return 'bucket_counts: must be at most count together';
   if (!('explicitBounds' in point)) {
     if (point.scale < MIN_SCALE || point.scale > MAX_SCALE)
       return `scale: must be from ${MIN_SCALE} to ${MAX_SCALE}`;
@@ -47,7 +41,7 @@ export function findFault(point: HistogramPoint): string | undefined {
       ? undefined
       : `zero_threshold: must be from 0 to ${MAX_ZERO_THRESHOLD}`;
   }
-  const { explicitBounds: bounds, bucketCounts } = point;
+  const { bounds, bucketCounts } = readExplicitBounds(point);
   if (bounds.some((bound, index) => !Number.isFinite(bound) || bound <= (bounds[index - 1] ?? -Infinity)))
     return 'explicit_bounds: must be finite numbers that increase';
   if (bucketCounts.length > 0 && bucketCounts.length !== bounds.length + 1)
@@ -82,19 +76,33 @@ export function readBuckets(
   return { bins: [...all.values()], bucket_width, relative_error, absolute_error };
 }
 
+/** The bounds without an infinite last one, which some senders write: no value is above it. */
+function readExplicitBounds({ explicitBounds, bucketCounts }: HistogramDataPoint): {
+  bounds: readonly number[];
+  bucketCounts: readonly bigint[];
+} {
+  if (explicitBounds.at(-1) !== Infinity) return { bounds: explicitBounds, bucketCounts };
+  const bounds = explicitBounds.slice(0, -1);
+  if (bucketCounts.length !== explicitBounds.length + 1) return { bounds, bucketCounts };
+  const [last = 0n, above = 0n] = bucketCounts.slice(-2);
+  return { bounds, bucketCounts: [...bucketCounts.slice(0, -2), last + above] };
+}
+
 /**
  * Buckets with explicit bounds, counted at their geometric middle. The extremes of a delta point narrow its
  * buckets. Those of a cumulative stream change during the stream, and a bucket that moved to another bin
  * would be counted again.
  */
 function* listExplicitBuckets(
-  { explicitBounds, bucketCounts, min = 0, max = Infinity }: HistogramDataPoint,
+  point: HistogramDataPoint,
   unit: number,
   isCumulative: boolean,
 ): Generator<Bucket> {
+  const { min = 0, max = Infinity } = point;
+  const { bounds, bucketCounts } = readExplicitBounds(point);
   for (const [index, n] of bucketCounts.entries()) {
-    const lower = Math.max(explicitBounds[index - 1] ?? 0, 0);
-    const upper = Math.max(explicitBounds[index] ?? Infinity, 0);
+    const lower = Math.max(bounds[index - 1] ?? 0, 0);
+    const upper = Math.max(bounds[index] ?? Infinity, 0);
     const [least, highest] = [Math.max(lower, min), Math.min(upper, max)];
     const isNarrower = least <= highest;
     const middle = isNarrower && !isCumulative ? findMiddle(least, highest) : findMiddle(lower, upper);

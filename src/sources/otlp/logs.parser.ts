@@ -62,7 +62,9 @@ function addRecord(
   const attributes = new Attributes(record.attributes);
   const serverSpan = attributes.findText('apitally.request.server_span_id') ?? '';
   const line = attributes.findNumber('code.line.number', 'code.lineno') ?? 0;
-  const text = valueText(record.body) || (attributes.findText('exception.message') ?? '');
+  const named = attributes.findText('exception.message') ?? '';
+  // An event may have its name alone.
+  const text = valueText(record.body) || named || sanitize(record.eventName);
   message.logMessages.push({
     trace_id: toHex(record.traceId),
     span_id: isValidId(record.spanId, 8) ? toHex(record.spanId) : '',

@@ -129,7 +129,8 @@ function addPoint(message: Message, source: Source, measured: Measured): void {
     return;
   }
   const reader = new LenientReader();
-  const status = findStatusCode(attributes, (attributes.findText('error.type') ?? '') !== '');
+  // No response was sent: Python's SDK has no `error.type` either for a handler that raised.
+  const status = findStatusCode(attributes, true);
   const start = point.startTimeUnixNano;
   const key = attributes.toKey();
   const origin = [message.env, message.instanceUuid, scopeKey, name];

@@ -69,8 +69,10 @@ const NAMES_CONSUMER: ReadonlySet<string> = new Set(CONSUMER_ATTRIBUTES);
 const MAX_NAME = 1_024;
 const MAX_SCOPE = 256;
 
-const REQUEST_BODY = 'apitally.request.body';
-const RESPONSE_BODY = 'apitally.response.body';
+/** Attributes that are the bodies, as the client library and the semantic conventions name them. */
+const REQUEST_BODY = ['apitally.request.body', 'http.request.body.content'] as const;
+const RESPONSE_BODY = ['apitally.response.body', 'http.response.body.content'] as const;
+const BODIES: ReadonlySet<string> = new Set([...REQUEST_BODY, ...RESPONSE_BODY]);
 /** The end of the scope name of the instrumentation of Go's `net/http`. */
 const NET_HTTP = '/otelhttp';
 /** The end of the scope name of the instrumentation of Tornado. */
@@ -155,17 +157,22 @@ function toSpanRecord(
     kind: SPAN_KINDS[span.kind] ?? 'UNSPECIFIED',
     status: SPAN_STATUSES[span.status?.code ?? 0] ?? 'UNSET',
     start_time_ns: start.toString(),
-    duration_ns: (end > start && end <= MAX_INT64 ? end - start : 0n).toString(),
+    duration_ns: (hasDuration(span) ? end - start : 0n).toString(),
     scope_name,
     scope_version,
     // The bodies are in Request Details.
     attributes: limitedAttributesJson(
       span.attributes,
       warn,
-      (key) => key === REQUEST_BODY || key === RESPONSE_BODY,
+      (key) => span.kind === Span_SpanKind.SERVER && BODIES.has(key),
     ),
     events: `[${span.events.map((event) => eventJson(event, warn)).join(EVENT_SEPARATOR)}]`,
   };
+}
+
+/** Whether the time of a span is known: it may not have ended, or its clock was set back. */
+function hasDuration({ startTimeUnixNano: start, endTimeUnixNano: end }: Span): boolean {
+  return end >= start && end <= MAX_INT64;
 }
 
 function eventJson({ timeUnixNano, name, attributes }: Span_Event, warn: (change: string) => void): string {
@@ -200,7 +207,7 @@ function addRequest(
       `spans[].trace_state: stands for more than ${maxSpanWeight} requests, counted as one`,
     );
   }
-  const count = countRequest(request, record, weight);
+  const count = countRequest(request, record, weight, hasDuration(span));
   message.spanCounts.push(count);
   if (request.consumer === null) consumers.addRequest(record, request, count);
 }
@@ -247,7 +254,9 @@ function readRequest(
     status_code,
     request_size_bytes,
     response_size_bytes,
-    response_time_ms: responseTimeDecoder.decode(Number(duration_ns) / 1e6) ?? null,
+    response_time_ms: hasDuration(span)
+      ? (responseTimeDecoder.decode(Number(duration_ns) / 1e6) ?? null)
+      : null,
     client_ip,
     client_country_iso_code: lookUpCountry(client_ip),
     excluded_from_logs,
@@ -256,9 +265,14 @@ function readRequest(
 }
 
 /** The counts of a request: its span stands for `weight` requests. */
-function countRequest(request: RequestRecord, record: SpanRecord, weight: number): SpanCount {
+function countRequest(
+  request: RequestRecord,
+  record: SpanRecord,
+  weight: number,
+  hasTime: boolean,
+): SpanCount {
   const { request_size_bytes, response_size_bytes } = request;
-  const bins: Bin[] = [['time', findBin(Number(record.duration_ns) / 1e6 / 1000), weight]];
+  const bins: Bin[] = hasTime ? [['time', findBin(Number(record.duration_ns) / 1e6 / 1000), weight]] : [];
   if (request_size_bytes !== null) bins.push(['received', findBin(request_size_bytes), weight]);
   if (response_size_bytes !== null) bins.push(['sent', findBin(response_size_bytes), weight]);
   return {
@@ -352,9 +366,18 @@ function readHeaders(attributes: Attributes, prefix: string): Header[] {
   return limitHeaders(all, prefix, []);
 }
 
-function readBodyAttribute(attributes: Attributes, key: string, expansion: Expansion): string | null {
-  const bytes = attributes.findBytes(key);
-  return limitBody((bytes ? unpackText(Buffer.from(bytes), expansion) : attributes.findText(key)) ?? '');
+function readBodyAttribute(
+  attributes: Attributes,
+  keys: readonly string[],
+  expansion: Expansion,
+): string | null {
+  for (const key of keys) {
+    const bytes = attributes.findBytes(key);
+    const text = bytes ? unpackText(Buffer.from(bytes), expansion) : attributes.findJson(key);
+    const body = limitBody(text ?? '');
+    if (body !== null) return body;
+  }
+  return null;
 }
 
 /** A text that may be packed; undefined if it is damaged. */

@@ -401,9 +401,22 @@ function decisionRow(app_id: number, instance_uuid: string, counted_by: CountedB
  */
 function subtract(point: MetricPoint, before: StreamRow | undefined): Added {
   const { count, sum } = point;
-  if (!before || count < before.count) return { count, sum, bins: subtractBins(point, []) };
-  const bins = subtractBins(point, before.bins);
+  if (!before || count < before.count) return { count, sum, bins: fitBins(subtractBins(point, []), count) };
+  const bins = fitBins(subtractBins(point, before.bins), count - before.count);
   return { count: count - before.count, sum: Math.max(0, sum - before.sum), bins };
+}
+
+/** Bins of at most `count` values, in their proportions: buckets of JavaScript's SDK may have more. */
+function fitBins(bins: Added['bins'], count: number): Added['bins'] {
+  const all = bins.reduce((sum, [, n]) => sum + n, 0);
+  if (all <= count) return bins;
+  let [seen, kept] = [0, 0];
+  return bins.flatMap(([k, n]): Added['bins'] => {
+    seen += n;
+    const fitting = Math.round((seen / all) * count) - kept;
+    kept += fitting;
+    return fitting > 0 ? [[k, fitting]] : [];
+  });
 }
 
 function accuracyRow(app_id: number, point: MetricPoint): AccuracyRow {
