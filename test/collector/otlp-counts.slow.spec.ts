@@ -301,7 +301,7 @@ describe('requests counted by the metric of their durations', () => {
     ['bounds that do not increase', { explicitBounds: [0.1, 0.1, 1] }],
     ['bounds that are no numbers', { explicitBounds: [0.1, NaN, 1] }],
     ['another number of buckets than bounds', { bucketCounts: [1n, 0n] }],
-    ['more values in its buckets than it counts', { bucketCounts: [1n, 2n ** 63n, 0n, 0n] }],
+    ['more than 2^53 values in its buckets', { bucketCounts: [1n, 2n ** 63n, 0n, 0n] }],
     ['a count beyond 2^53', { count: 2n ** 64n - 1n }],
   ])('rejects a point with %s, and counts the others', async (_, members) => {
     const [broken, valid] = [duration([1n, 0n, 0n, 0n]), duration([0n, 2n, 0n, 0n])];
