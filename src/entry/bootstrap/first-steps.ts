@@ -80,6 +80,7 @@ export function getAddresses({ host, port, publicPath, collector }: Config) {
   return {
     api: formatBaseUrl(host, port) + publicPath,
     collector: formatBaseUrl(host, collector.port),
+    grpc: collector.grpcPort === null ? null : formatBaseUrl(host, collector.grpcPort),
   };
 }
 
@@ -94,7 +95,7 @@ export function otelVariables(config: Config, writeToken: string): string[] {
 
 /** What to open and paste to see a first request. */
 export function describeFirstSteps(config: Config, { team, app, key, writeToken }: FirstApp): string {
-  const { api, collector } = getAddresses(config);
+  const { api, collector, grpc } = getAddresses(config);
   return [
     '',
     `Created in ${describeStore(config)}: team ${team.id} ${JSON.stringify(team.name)}, app ${app.id} ${JSON.stringify(app.name)}.`,
@@ -116,10 +117,12 @@ export function describeFirstSteps(config: Config, { team, app, key, writeToken 
     'npm install @opentelemetry/auto-instrumentations-node @opentelemetry/api',
     'node --require @opentelemetry/auto-instrumentations-node/register app.js',
     '',
-    'A FastAPI application (main.py):',
+    `A FastAPI application (main.py)${grpc === null ? '' : '; its SDK speaks gRPC by default'}:`,
     '',
-    'pip install opentelemetry-distro opentelemetry-exporter-otlp-proto-http opentelemetry-instrumentation-fastapi',
-    'export OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf OTEL_SEMCONV_STABILITY_OPT_IN=http',
+    'pip install opentelemetry-distro opentelemetry-exporter-otlp opentelemetry-instrumentation-fastapi',
+    grpc === null
+      ? 'export OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf'
+      : `export OTEL_EXPORTER_OTLP_ENDPOINT='${grpc}'`,
     'opentelemetry-instrument uvicorn main:app',
     '',
     'An access log:',

@@ -19,7 +19,7 @@ export function EmptyApp() {
     `export OTEL_EXPORTER_OTLP_HEADERS='authorization=Bearer TOKEN'`,
     `export OTEL_RESOURCE_ATTRIBUTES=deployment.environment.name=prod`,
   ].join('\n');
-  const python = 'export OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf OTEL_SEMCONV_STABILITY_OPT_IN=http';
+  const python = 'export OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf';
   const command = `npm run -s cli -- import access.log.gz --app ${app.id}`;
   return (
     <main class="empty-state" id="main">
@@ -41,8 +41,8 @@ export function EmptyApp() {
       </p>
       <Command text={telemetry} />
       <p>
-        Python’s SDK speaks gRPC by default, which has a port of its own (4317). These two make it speak HTTP,
-        with the newer names of metrics:
+        Python’s SDK speaks gRPC by default, which has a port of its own (4317). With this variable it speaks
+        HTTP:
       </p>
       <Command text={python} />
       <p>The first requests arrive within a minute, and this page shows them.</p>
