@@ -253,6 +253,25 @@ describe('consumers of an application whose metric is counted', () => {
     expect(await readCoverage({ group_by: ['consumer_id'] })).toBeUndefined();
   });
 
+  it.each([true, false])(
+    'have the request whose span ended just before its stream began, as in Node.js (cumulative: %s)',
+    async (isCumulative) => {
+      const first = minutesAgo(40);
+      const common = { tookMs: 50, route: '/users', status: 200, isSampled: true, size: 10 };
+      const requests: Request[] = [
+        { ...common, at: first + 5_000, consumer: 'alice' },
+        { ...common, at: first + 5_100, consumer: 'bob' },
+      ];
+      await sender.deliver('metrics', pointsOf(requests, first + 5_003, first + 9_000, isCumulative));
+      await sender.deliver('traces', traces(requests.map((request) => spanOf(request))));
+      const rows = await query({ group_by: ['consumer_id'] });
+      expect(rows.map((row) => [row.consumer_id === null, row.requests])).toEqual([
+        [false, 1],
+        [false, 1],
+      ]);
+    },
+  );
+
   it('are exact whatever arrives first, twice, late or after a restart', async () => {
     const minutes = 6;
     await fc.assert(

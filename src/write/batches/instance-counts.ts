@@ -81,6 +81,9 @@ const MAX_PENDING_ROWS = 20_000;
  */
 const MAX_PENDING_SIZES = 100_000;
 const SIZES = ['received', 'sent'] as const;
+/** How long before the start of a point its first request may have ended; intervals of deltas may adjoin. */
+const FIRST_OF_DELTA_MS = 100;
+const FIRST_OF_STREAM_MS = 1_000;
 /** Larger errors say no more. */
 const MAX_ERROR = 1_000_000;
 
@@ -346,7 +349,7 @@ export class InstanceCounts {
       const interval = {
         instance_uuid: instance,
         endpoint_id: ids.endpoint_id,
-        starts_at: toMilliseconds(before ? BigInt(before.time_ns) : record.starts_ns),
+        starts_at: findStart(record, before),
         ends_at: toMilliseconds(record.time_ns),
       };
       // Later points are counted from its count (OpenTelemetry, metrics data model, unknown start time).
@@ -361,6 +364,15 @@ export class InstanceCounts {
     for (const row of changed.values()) rows.metric_streams_v1.push(row);
     for (const row of findWorst(accuracy)) rows.percentile_accuracy_v1.push(row);
   }
+}
+
+/**
+ * The start of a point's interval in milliseconds. In Node.js it is the moment at which the first request was
+ * counted, just after its span ended.
+ */
+function findStart({ starts_ns, stream }: MetricPoint, before: StreamRow | undefined): number {
+  if (before) return toMilliseconds(BigInt(before.time_ns));
+  return Math.max(0, toMilliseconds(starts_ns) - (stream === null ? FIRST_OF_DELTA_MS : FIRST_OF_STREAM_MS));
 }
 
 function toMilliseconds(epochNs: bigint): number {
