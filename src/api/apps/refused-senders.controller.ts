@@ -7,7 +7,7 @@ import {
   type RefusalCause,
   type RefusedSender,
   explainRefusal,
-} from '../../access/tokens/refused-senders.js';
+} from '../../access/tokens/refusals.js';
 import { Config } from '../../config/config.js';
 import type { Account } from '../../platform/http/account.js';
 import { AppInput } from '../../platform/input/app-input.js';

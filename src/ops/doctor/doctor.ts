@@ -4,7 +4,7 @@ import { checkTables } from '../../store/health/damage.js';
 import { listTtls, readApplied, readMigrations } from '../../store/migrations/migrate.js';
 import { MigrationError } from '../../store/migrations/migration.error.js';
 import { TimeoutError, withTimeout } from '../../shared/async/timeout.js';
-import { explainRefusal, readRefusedSenders } from '../../access/tokens/refused-senders.js';
+import { explainRefusal, readRefusedSenders } from '../../access/tokens/refusals.js';
 import type { Config } from '../../config/config.js';
 import { DoctorRepository, type RollupDifference } from './doctor.repository.js';
 

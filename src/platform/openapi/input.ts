@@ -23,7 +23,12 @@ function documented(inputClass: Type, parameter: Parameter): MethodDecorator {
   const { name, description, prefilled } = parameter;
   const schema = buildParameterSchema(inputClass, parameter);
   return parameter.in === 'path'
-    ? ApiParam({ name, description, schema, ...(prefilled !== undefined && { example: prefilled }) })
+    ? ApiParam({
+        name,
+        description,
+        schema,
+        ...(prefilled !== undefined && { examples: { demo: { value: prefilled } } }),
+      })
     : ApiQuery({ name, description, required: false, schema });
 }
 
