@@ -140,7 +140,13 @@ for (const sender of SENDERS) {
             expect.objectContaining({ method: 'GET', path: boom }),
           ]),
         );
-        expect((await tenant.consumers()).data).toMatchObject([{ identifier: 'bob' }]);
+        const { data: consumers } = await tenant.consumers();
+        expect(consumers).toMatchObject([{ identifier: 'bob' }]);
+        // The metrics of SDKs name no consumer: their spans do.
+        await eventually(async () => {
+          const { data } = await tenant.traffic({ interval: 'day', consumer_id: String(consumers[0]!.id) });
+          return data.reduce((sum, { requests }) => sum + requests, 0) === READS;
+        }, SENT_WITHIN_MS);
 
         const [log] = (await tenant.logs({ path: user, method: 'GET', status_code: '200' })).data;
         expect(log).toMatchObject({

@@ -31,7 +31,7 @@ const PARAMETERS: Record<string, string[]> = {
     'limit',
     'next_token',
   ],
-  getRequestDetails: ['app_id', 'request_uuid', 'include_consumer_id'],
+  getRequestDetails: ['app_id', 'request_uuid', 'include_consumer_id', 'include_log_attributes'],
   getTraffic: [
     'app_id',
     'app_env_id',

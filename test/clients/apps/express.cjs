@@ -1,5 +1,4 @@
-const { RPCType, getRPCMetadata } = require('@opentelemetry/core');
-const { context, trace } = require('@opentelemetry/api');
+const { trace } = require('@opentelemetry/api');
 const express = require('express');
 const pino = require('pino');
 const process = require('node:process');
@@ -8,9 +7,8 @@ const app = express();
 const logger = pino();
 app.use(express.json());
 app.use((request, _response, next) => {
-  const metadata = getRPCMetadata(context.active());
   const user = request.header('x-user');
-  if (user && metadata?.type === RPCType.HTTP) metadata.span.setAttribute('user.id', user);
+  if (user) trace.getActiveSpan()?.setAttribute('user.id', user);
   next();
 });
 app.get('/users/:id', (request, response) => {
