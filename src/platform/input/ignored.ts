@@ -66,11 +66,11 @@ export function describeIgnored(
 function findMeant(name: string, names: readonly string[]): string | undefined {
   const lowerCase = name.toLowerCase();
   const synonyms = SYNONYMS.filter((group) => group.includes(lowerCase)).flat();
-  const synonym = synonyms.find((one) => names.includes(one));
+  const synonym = synonyms.find((other) => names.includes(other));
   return synonym ?? (name.length < MIN_COMPARED ? undefined : findNearest(name, names, 1, MAX_EDITS)[0]);
 }
 
 function showSafely(name: string): string {
   const shown = name.length > MAX_NAME ? `${name.slice(0, SHOWN_OF_LONGER)}...` : name;
-  return shown.replace(UNSAFE, '?');
+  return shown.replace(UNSAFE, '?') || '(empty)';
 }

@@ -66,6 +66,10 @@ describe('describeIgnored', () => {
     expect(describeIgnored(GET, names)).toBe(`${names.slice(0, 10).join(', ')}, 990 more`);
   });
 
+  it('names a parameter without a name', () => {
+    expect(describeIgnored(GET, [''])).toBe('(empty)');
+  });
+
   it('shows neither a key nor a token that came as a name', () => {
     const key = `Abc1234.${'s'.repeat(32)}`;
     const token = `apt_Abc12345${'s'.repeat(16)}`;

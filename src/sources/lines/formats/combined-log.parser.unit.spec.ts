@@ -401,9 +401,9 @@ describe('parseCombinedLine', () => {
     ['time brackets', ` [${TIME}]`],
     ['further fields', ' "a'],
   ])(
-    'reads ten million characters of %s in good time',
+    'reads a million characters of %s in good time',
     async (_, piece) => {
-      const text = piece.repeat(10_000_000 / piece.length);
+      const text = piece.repeat(1_000_000 / piece.length);
       const lines = [
         text,
         line({ request: text }),
