@@ -36,15 +36,17 @@ describe('PUBLIC_PATH', () => {
   it('serves each operation of the document below it, and none at the root', async () => {
     const { paths, servers } = await documentAt(app.url);
     expect(servers).toEqual([{ url: PREFIX, description: expect.any(String) }]);
-    expect(Object.keys(paths)).toHaveLength(9);
+    expect(Object.keys(paths)).toHaveLength(10);
     const logs = await send(`${PREFIX}/v1/apps/${tenant.appId}/request-logs`);
     const [{ request_uuid }] = JSON.parse(logs.text).data;
     for (const [path, operations] of Object.entries<object>(paths)) {
       const target = path.replace('{app_id}', String(tenant.appId)).replace('{request_uuid}', request_uuid);
       for (const method of Object.keys(operations)) {
         const since = new Date(Date.now() - 60_000).toISOString();
-        const metrics = path.endsWith('/metrics') ? { metrics: ['requests'] } : {};
-        const body = method === 'post' ? { since, ...metrics } : undefined;
+        const required = path.endsWith('/metrics')
+          ? { metrics: ['requests'] }
+          : path.endsWith('/changes') && { measure: 'requests' };
+        const body = method === 'post' ? { since, ...required } : undefined;
         const found = await send(PREFIX + target, { 'Content-Type': 'application/json' }, body);
         expect([method, target, found.status]).toEqual([method, target, 200]);
         expect(seen(await send(target, {}, body))).toEqual(NOT_FOUND);
