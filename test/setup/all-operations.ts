@@ -39,6 +39,7 @@ export function listOperations(appId: number): string[] {
     ...LOG_FILTERS.map((filter) => `${app}/request-logs?${filter}`),
     `${app}/request-logs?${LOG_FILTERS.join('&')}`,
     `${app}/request-logs/${SAMPLE_UUID}`,
+    `${app}/request-logs/${SAMPLE_UUID}?include_log_attributes=true`,
     ...traffic,
   ];
   return paths.map((path) => path.replaceAll('{', '%7B').replaceAll('}', '%7D'));
