@@ -66,7 +66,7 @@ export function addTrace(
       : ids.has(span_id) || (isAlone && !shownSpanIds.has(span_id));
   const ofRequest = logs.filter(isOfRequest);
   const shown = ofRequest.slice(0, MAX_SHOWN_LOGS);
-  const total = counts?.filter(isOfRequest).reduce((sum, one) => sum + one.logs, 0) ?? ofRequest.length;
+  const total = counts?.filter(isOfRequest).reduce((sum, place) => sum + place.logs, 0) ?? ofRequest.length;
   const exception = belonging.map(findException).find((found) => found !== undefined);
   const text = details.toString();
   const hasNoException = text.endsWith(NO_EXCEPTION);

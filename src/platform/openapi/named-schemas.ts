@@ -8,8 +8,8 @@ const schemas = new Map<string, SchemaObject>();
  * @throws Error if another schema has the name
  */
 export function nameSchema(name: string, schema: SchemaObject): ReferenceObject {
-  const known = schemas.get(name);
-  if (known && JSON.stringify(known) !== JSON.stringify(schema))
+  const existing = schemas.get(name);
+  if (existing && JSON.stringify(existing) !== JSON.stringify(schema))
     throw new Error(`There is another schema of the name ${name}`);
   schemas.set(name, schema);
   return { $ref: getSchemaPath(name) };

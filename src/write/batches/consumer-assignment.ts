@@ -54,6 +54,8 @@ const SAMPLED_SPREAD_MS = 3_600_000;
 const NEVER = 10_000_000_000_000;
 /** Rows of the store that are matched with one batch; the others stay without consumer. */
 const MAX_ROWS = 100_000;
+/** Comparisons of spans with points for one batch: a few seconds at most. Other spans stay without a point. */
+const MAX_COMPARISONS = 20_000_000;
 
 const UNASSIGNED = `
 SELECT toString(u.instance_uuid) AS instance_uuid, u.app_env_id, u.endpoint_id, u.status_code, u.measure, u.consumer_id, u.sampled,
@@ -102,25 +104,30 @@ export class ConsumerAssignment {
     const isRecent = ({ ends_at }: Interval) => ends_at > after && ends_at < now + MAX_AHEAD_MS;
     const recent = found.filter(isRecent);
     const counted = recent.filter(({ instance_uuid }) => isCounted(instance_uuid));
-    const points = intervals.filter(isRecent);
+    const recentIntervals = intervals.filter(isRecent);
     const balances = recent.map((of) => toBalance(of, false));
-    for (const stored of await this.findStored(app_id, counted, points, after))
+    for (const stored of await this.findStored(app_id, counted, recentIntervals, after))
       balances.push(toBalance(stored, true));
     const latest = new Map<string, number>();
-    for (const { instance_uuid, ends_at } of points)
+    for (const { instance_uuid, ends_at } of recentIntervals)
       latest.set(instance_uuid, Math.max(latest.get(instance_uuid) ?? 0, ends_at));
     const work = new Slices();
+    let comparisons = MAX_COMPARISONS;
     for (const cell of groupByCell(balances.filter(({ of }) => isCounted(of.instance_uuid)))) {
-      const measured = cell.filter(({ of }) => of.consumer_id === 0);
+      const points = new OpenPoints(cell.filter(({ of }) => of.consumer_id === 0));
       // Spans of one request first: their point is known.
       const seen = cell
         .filter(({ of }) => of.consumer_id !== 0)
         .sort((a, b) => Number(a.of.sampled) - Number(b.of.sampled) || a.of.ends_at - b.of.ends_at);
       await work.forEach(seen, (span) => {
         const isPast = span.of.sampled || (latest.get(span.of.instance_uuid) ?? 0) >= span.of.ends_at;
-        for (const point of findPoints(span.of, measured, isPast)) {
-          if (span.left.requests === 0) break;
+        const spread = isPast ? (span.of.sampled ? SAMPLED_SPREAD_MS : CLOCK_ERROR_MS) : 0;
+        while (span.left.requests > 0 && comparisons > 0) {
+          const { point, compared } = points.findNearest(span.of.ends_at, spread);
+          comparisons -= compared;
+          if (!point) break;
           rows.assigned_counts.push(...take(app_id, span, point));
+          if (point.left.requests === 0) points.remove(point);
         }
       });
     }
@@ -202,21 +209,65 @@ function groupByCell(balances: readonly Balance[]): Iterable<Balance[]> {
   return cells.values();
 }
 
-/**
- * The points that a span may take requests of, in their order: those in whose interval it ended, the shortest
- * first; then others nearby.
- */
-function findPoints(span: Requests, measured: readonly Balance[], allowsOthers: boolean): Balance[] {
-  const spread = span.sampled ? SAMPLED_SPREAD_MS : CLOCK_ERROR_MS;
-  const found: { point: Balance; distance: number; length: number }[] = [];
-  for (const point of measured) {
-    const { starts_at, ends_at } = point.of;
-    if (point.left.requests === 0) continue;
-    const distance = Math.max(0, starts_at + 1 - span.ends_at, span.ends_at - ends_at);
-    if (distance === 0 || (allowsOthers && distance <= spread))
-      found.push({ point, distance, length: ends_at - starts_at });
+/** Points with requests left, by the end of their intervals. */
+class OpenPoints {
+  private readonly points: Balance[];
+  private readonly longest: number;
+
+  constructor(points: readonly Balance[]) {
+    this.points = points
+      .filter(({ left }) => left.requests > 0)
+      .sort((a, b) => a.of.ends_at - b.of.ends_at || b.of.starts_at - a.of.starts_at);
+    this.longest = this.points.reduce((most, { of }) => Math.max(most, of.ends_at - of.starts_at), 0);
   }
-  return found.sort((a, b) => a.distance - b.distance || a.length - b.length).map(({ point }) => point);
+
+  /**
+   * The point of which a span that ended at a time takes requests first: of those in whose interval it ended
+   * the shortest, else the nearest one.
+   *
+   * @param spread how far away the interval may be
+   */
+  findNearest(time: number, spread: number): { point: Balance | undefined; compared: number } {
+    const from = this.countEndedBefore(time);
+    const before = this.points[from - 1];
+    let point: Balance | undefined;
+    let least = spread;
+    let shortest = Infinity;
+    if (before && time - before.of.ends_at <= least) {
+      point = before;
+      least = time - before.of.ends_at;
+      shortest = before.of.ends_at - before.of.starts_at;
+    }
+    let at = from;
+    for (; at < this.points.length; at++) {
+      const candidate = this.points[at]!;
+      const { starts_at, ends_at } = candidate.of;
+      if (ends_at - this.longest + 1 - time > least) break;
+      const distance = Math.max(0, starts_at + 1 - time);
+      const length = ends_at - starts_at;
+      if (distance > least || (distance === least && length >= shortest)) continue;
+      point = candidate;
+      least = distance;
+      shortest = length;
+    }
+    return { point, compared: at - from + 1 };
+  }
+
+  remove(point: Balance): void {
+    const at = this.points.indexOf(point, this.countEndedBefore(point.of.ends_at));
+    this.points.splice(at, 1);
+  }
+
+  /** By binary search. */
+  private countEndedBefore(time: number): number {
+    let [low, high] = [0, this.points.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.points[middle]!.of.ends_at < time) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
 }
 
 /** Takes as many requests of a point as it has and the span stands for. */

@@ -176,7 +176,7 @@ export class InstanceCounts {
     const measured: Requests[] = [];
     for (const row of await this.findPendingSizes(
       appId,
-      started.filter((one) => named.has(one)),
+      started.filter((instance) => named.has(instance)),
     )) {
       const { instance, ...size } = row;
       rows.request_counts.push(size);
