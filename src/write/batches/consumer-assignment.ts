@@ -54,7 +54,7 @@ const SAMPLED_SPREAD_MS = 3_600_000;
 const NEVER = 10_000_000_000_000;
 /** Rows of the store that are matched with one batch; the others stay without consumer. */
 const MAX_ROWS = 100_000;
-/** Comparisons of spans with points for one batch: a few seconds at most. Other spans stay without a point. */
+/** Comparisons of spans with points for one batch: a few seconds at most. Other spans stay without one. */
 const MAX_COMPARISONS = 20_000_000;
 
 const UNASSIGNED = `
@@ -240,7 +240,8 @@ class OpenPoints {
     }
     let at = from;
     for (; at < this.points.length; at++) {
-      const candidate = this.points[at]!;
+      const candidate = this.points[at];
+      if (!candidate) break;
       const { starts_at, ends_at } = candidate.of;
       if (ends_at - this.longest + 1 - time > least) break;
       const distance = Math.max(0, starts_at + 1 - time);
@@ -263,7 +264,7 @@ class OpenPoints {
     let [low, high] = [0, this.points.length];
     while (low < high) {
       const middle = (low + high) >> 1;
-      if (this.points[middle]!.of.ends_at < time) low = middle + 1;
+      if ((this.points[middle]?.of.ends_at ?? Infinity) < time) low = middle + 1;
       else high = middle;
     }
     return low;
