@@ -48,7 +48,6 @@ describe('clients that read their responses slowly', () => {
       MAX_UNREAD_RESPONSES_MB: String(MAX_UNREAD / MIB),
       RATE_LIMIT_PER_MINUTE: '1000',
     });
-    limitReaders(readersOf(app.app), MAX_UNREAD, app);
     tenants = [await Tenant.create(app), await Tenant.create(app)];
     const url = `https://x/${'y'.repeat(URL_BYTES)}`;
     for (const tenant of tenants)
@@ -155,6 +154,7 @@ describe('clients that read their responses slowly', () => {
   }, 60_000);
 
   it('lose their connection below the least rate, whatever the response is; others are whole', async () => {
+    limitReaders(readersOf(app.app), MAX_UNREAD, app);
     const [first, second] = tenants as [Tenant, Tenant];
     const slow = [await page(first), await exported(first), await page(second)];
     const steady = await exported(second);
