@@ -20,6 +20,7 @@ import { BatchCommitter } from './write/batches/batch-committer.js';
 import { InstanceCounts } from './write/batches/instance-counts.js';
 import { IntervalDays } from './write/batches/interval-days.js';
 import { RepeatedRecords } from './write/batches/repeated-records.js';
+import { ApiDocuments } from './write/batches/api-documents.js';
 import { MessageLocks } from './write/batches/message-locks.js';
 import { ClientApps } from './access/tokens/client-apps.js';
 import { RefusedSenders } from './access/tokens/refused-senders.js';
@@ -75,6 +76,7 @@ export class CollectorModule {
           instances,
           new IntervalDays(store),
           new RepeatedRecords(store),
+          new ApiDocuments(store),
         );
         const locks = new MessageLocks(coordinator);
         return new BatchCommitter(log, builder, instances, locks, claims, telemetry);

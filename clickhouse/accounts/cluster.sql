@@ -36,6 +36,7 @@ GRANT SELECT ON request_bins_local TO request_analytics_collector;
 GRANT SELECT, INSERT ON logged_requests_local TO request_analytics_collector;
 GRANT SELECT, INSERT ON reported_errors_local TO request_analytics_collector;
 GRANT SELECT, INSERT ON instance_reports_local TO request_analytics_collector;
+GRANT SELECT (app_id, slot, app_version, received_at, hash), INSERT ON api_documents_v1_local TO request_analytics_collector;
 GRANT SELECT, INSERT ON logged_spans_local TO request_analytics_collector;
 GRANT SELECT, INSERT ON logged_messages_local TO request_analytics_collector;
 GRANT SELECT, INSERT ON percentile_accuracy_v1_local TO request_analytics_collector;

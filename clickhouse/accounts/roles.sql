@@ -74,6 +74,7 @@ GRANT SELECT ON request_bins TO request_analytics_collector;
 GRANT SELECT, INSERT ON logged_requests TO request_analytics_collector;
 GRANT SELECT, INSERT ON reported_errors TO request_analytics_collector;
 GRANT SELECT, INSERT ON instance_reports TO request_analytics_collector;
+GRANT SELECT (app_id, slot, app_version, received_at, hash), INSERT ON api_documents_v1 TO request_analytics_collector;
 GRANT SELECT, INSERT ON logged_spans TO request_analytics_collector;
 GRANT SELECT, INSERT ON logged_messages TO request_analytics_collector;
 GRANT SELECT, INSERT ON percentile_accuracy_v1 TO request_analytics_collector;

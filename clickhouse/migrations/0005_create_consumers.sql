@@ -19,6 +19,7 @@ CREATE TABLE IF NOT EXISTS consumers_v1
     identifier String,
     name       String COMMENT 'the identifier where no name was given',
     group_id   UInt32 COMMENT '0: no group',
+    attributes String COMMENT 'JSON: an object of strings; empty: none',
     created_at DateTime64(3, 'UTC'),
     updated_at DateTime64(6, 'UTC') DEFAULT now64(6)
 )

@@ -110,7 +110,9 @@ CREATE TABLE IF NOT EXISTS instance_reports
     cpu_percent   Float32 COMMENT '-1: not given; may pass 100',
     memory_rss    Int64 COMMENT 'bytes; -1: not given',
     client        String COMMENT 'the client library, as it names itself; empty: this is no start',
-    versions      Map(String, String) COMMENT 'of the packages, by name'
+    versions      Map(String, String) COMMENT 'of the packages, by name',
+    app_version   String COMMENT 'of the application; empty: not given',
+    framework     String COMMENT 'empty: not given'
 )
 ENGINE = Null;
 -- cluster statement
@@ -184,3 +186,62 @@ SELECT app_id, app_env_id, timestamp AS started_at, instance_uuid, client, versi
 FROM instance_reports
 -- cluster: FROM {database}.instance_reports_local
 WHERE client != '' OR notEmpty(versions);
+-- statement
+-- Which process ran which version of the application, and when. A process of a client library gives its version at its start only: its
+-- other reports have none, and belong to the version that it started with last.
+CREATE TABLE IF NOT EXISTS instances_v1
+-- cluster: CREATE TABLE IF NOT EXISTS {database}.instances_v1_local ON CLUSTER {cluster}
+(
+    app_id        UInt32,
+    app_env_id    UInt32 CODEC(ZSTD(1)),
+    instance_uuid UUID CODEC(ZSTD(1)),
+    app_version   String CODEC(ZSTD(1)),
+    framework     SimpleAggregateFunction(max, String) COMMENT 'empty: not given' CODEC(ZSTD(1)),
+    first_seen    SimpleAggregateFunction(min, DateTime64(3, 'UTC')) CODEC(ZSTD(1)),
+    last_seen     SimpleAggregateFunction(max, DateTime64(3, 'UTC')) CODEC(ZSTD(1))
+)
+ENGINE = AggregatingMergeTree
+-- cluster: ENGINE = ReplicatedAggregatingMergeTree('/clickhouse/tables/{shard}/{database}/instances_v1', '{replica}')
+ORDER BY (app_id, app_env_id, instance_uuid, app_version)
+TTL toDateTime(last_seen) + INTERVAL 13 MONTH + INTERVAL 4 DAY
+SETTINGS non_replicated_deduplication_window = 10000;
+-- cluster: SETTINGS replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800;
+-- cluster statement
+CREATE TABLE IF NOT EXISTS {database}.instances_v1 ON CLUSTER {cluster} AS {database}.instances_v1_local
+ENGINE = Distributed('{cluster}', '{database}', 'instances_v1_local', sipHash64(app_id));
+-- statement
+CREATE MATERIALIZED VIEW IF NOT EXISTS instances_mv_v1 TO instances_v1 AS
+-- cluster: CREATE MATERIALIZED VIEW IF NOT EXISTS {database}.instances_mv_v1 ON CLUSTER {cluster} TO {database}.instances_v1_local AS
+SELECT
+    app_id,
+    app_env_id,
+    instance_uuid,
+    app_version,
+    max(r.framework) AS framework,
+    min(timestamp) AS first_seen,
+    max(timestamp) AS last_seen
+FROM instance_reports AS r
+-- cluster: FROM {database}.instance_reports_local AS r
+GROUP BY app_id, app_env_id, instance_uuid, app_version;
+-- statement
+-- What applications say of their API at their start: the newest of each version. An app has a number of slots; a new version takes that of
+-- the oldest document, so that any number of versions and starts stay within bounds.
+CREATE TABLE IF NOT EXISTS api_documents_v1
+-- cluster: CREATE TABLE IF NOT EXISTS {database}.api_documents_v1_local ON CLUSTER {cluster}
+(
+    app_id      UInt32,
+    slot        UInt8,
+    app_version String COMMENT 'empty: not given',
+    received_at DateTime64(3, 'UTC'),
+    hash        UUID COMMENT 'of the document and the routes',
+    document    String COMMENT 'JSON: the OpenAPI document as it was sent; empty: none' CODEC(ZSTD(3)),
+    routes      String COMMENT 'JSON: the routes that have a summary, as {method, path, summary}' CODEC(ZSTD(3))
+)
+ENGINE = ReplacingMergeTree(received_at)
+-- cluster: ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/{database}/api_documents_v1', '{replica}', received_at)
+ORDER BY (app_id, slot)
+SETTINGS non_replicated_deduplication_window = 10000;
+-- cluster: SETTINGS replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800;
+-- cluster statement
+CREATE TABLE IF NOT EXISTS {database}.api_documents_v1 ON CLUSTER {cluster} AS {database}.api_documents_v1_local
+ENGINE = Distributed('{cluster}', '{database}', 'api_documents_v1_local', sipHash64(app_id));

@@ -5,6 +5,8 @@ export interface ConsumerRecord {
   identifier: string;
   name?: string;
   group?: string;
+  /** JSON text: an object of changes. A string is set, `null` removes the attribute. */
+  attributes?: string;
 }
 
 /**

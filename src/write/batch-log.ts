@@ -15,6 +15,7 @@ const INGEST_TABLES = [
   'logged_requests',
   'reported_errors',
   'instance_reports',
+  'api_documents_v1',
   'logged_spans',
   'logged_messages',
   'percentile_accuracy_v1',

@@ -191,10 +191,11 @@ describe('the accounts of clickhouse/accounts', () => {
         instance_uuid: randomUUID(),
         message_uuid: randomUUID(),
         paths: [{ method: 'GET', path: '/new/:id' }],
-        versions: {},
+        versions: { app: '1.2.3' },
+        openapi: { openapi: '3.1.0' },
         client: 'js:fastify',
       };
-      const consumers = [{ identifier: 'eve', name: 'Eve', group: 'guests' }];
+      const consumers = [{ identifier: 'eve', name: 'Eve', group: 'guests', attributes: { plan: 'gold' } }];
       const sync = buildSync({ requests: [buildCount({ consumer: 'eve' })], consumers });
       const log = logFile([buildLogItem({ request: { consumer: 'eve' } })]);
       for (const [kind, body] of [

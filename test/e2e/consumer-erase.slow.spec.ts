@@ -115,7 +115,7 @@ describeEmbedded('consumer erase', () => {
    */
   async function send(person: Person): Promise<Uint8Array[]> {
     const { identifier, name, group, text } = person;
-    const consumer = { identifier, name, group };
+    const consumer = { identifier, name, group, attributes: { text } };
     const base64 = Buffer.from(JSON.stringify({ text })).toString('base64');
     const traceId = randomBytes(16);
     const reported = [randomBytes(16), randomBytes(16)];
@@ -211,7 +211,7 @@ describeEmbedded('consumer erase', () => {
       path: '/b',
       status_code: 500,
       request_size_bytes: 100,
-      consumer: { identifier, name, group },
+      consumer: { identifier, name, group, attributes: { text } },
       request_body_json: JSON.stringify({ text }),
       trace_id: randomBytes(16).toString('hex'),
     }));

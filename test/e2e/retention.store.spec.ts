@@ -18,6 +18,7 @@ const OTHER_TRAFFIC_TABLES = [
   'error_counts_per_15m_v1',
   'instance_resources_v1',
   'instance_versions_v1',
+  'instances_v1',
 ];
 const MINUTE_TABLES = ['counts_per_minute_v1', 'bins_per_minute_v1'];
 const MINUTES_KEPT_MS = 32 * DAY;
@@ -201,7 +202,7 @@ describe('retention', () => {
       );
       const at = definition!.ttl.includes('bucket')
         ? `toDateTime(fromUnixTimestamp64Milli(ms, 'UTC'), 'UTC') AS bucket`
-        : `fromUnixTimestamp64Milli(ms, 'UTC') AS timestamp, timestamp AS started_at`;
+        : `fromUnixTimestamp64Milli(ms, 'UTC') AS timestamp, timestamp AS started_at, timestamp AS last_seen`;
       const rows = await app.store.rows<{ at: number }>(
         'test.ttl',
         `SELECT toUInt32(${definition!.ttl}) AS at

@@ -47,10 +47,10 @@ describe('Deletion of an app', () => {
       const columns = await open.store.rows<{ name: string; value: string }>(
         'test.columns',
         `SELECT name,
-            multiIf(endsWith(name, '_ns'), 'toUnixTimestamp64Nano(now64(9))', type LIKE 'Date%', 'now()', '1') AS value
+            multiIf(endsWith(name, '_ns'), 'toUnixTimestamp64Nano(now64(9))', type LIKE '%Date%', 'now()', '1') AS value
           FROM system.columns
           WHERE database = currentDatabase() AND table = {table:String} AND default_kind = '' AND name != 'app_id'
-            AND match(type, '^(Date|U?Int)')`,
+            AND match(type, '^(SimpleAggregateFunction.min, |SimpleAggregateFunction.max, )?(Date|U?Int)')`,
         { table },
       );
       for (const appId of appIds)

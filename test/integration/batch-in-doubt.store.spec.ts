@@ -13,6 +13,7 @@ import { InstanceCounts } from '../../src/write/batches/instance-counts.js';
 import { IntervalDays } from '../../src/write/batches/interval-days.js';
 import { MessageLocks } from '../../src/write/batches/message-locks.js';
 import { RepeatedRecords } from '../../src/write/batches/repeated-records.js';
+import { ApiDocuments } from '../../src/write/batches/api-documents.js';
 import { KnownRequests } from '../../src/write/known-requests.js';
 import { RequestClaims } from '../../src/write/request-claims.js';
 import { buildRequest } from '../factories/request.factory.js';
@@ -51,6 +52,7 @@ describe('a batch whose outcome is unknown until its claims have expired', () =>
       new InstanceCounts(store, 0),
       new IntervalDays(store),
       new RepeatedRecords(store),
+      new ApiDocuments(store),
     );
     const committer = new BatchCommitter(
       new BatchLog(store, coordinator),

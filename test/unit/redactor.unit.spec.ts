@@ -19,14 +19,14 @@ function createRedactor(options: Partial<RedactionOptions>): Redactor {
 /** The text of a redacted body; one that is no JSON is stored as a JSON string. */
 function redactBody(body: string, own = redactor): string | null {
   const captured_json = toCaptureJson({ ...EMPTY_CAPTURE, request_body_json: body });
-  const redacted = finish(own.redactRequest({ url: '/', path: '/', captured_json }));
+  const redacted = finish(own.redactRequest({ url: '/', path: '/', consumer: null, captured_json }));
   const { request_body_json } = JSON.parse(redacted.captured_json) as { request_body_json: string };
   return toBodyJson(body) === body ? request_body_json : (JSON.parse(request_body_json) as string);
 }
 
 function redactHeader(name: string, value: string, own = redactor): string | undefined {
   const captured_json = toCaptureJson({ ...EMPTY_CAPTURE, request_headers: [[name, value]] });
-  const redacted = finish(own.redactRequest({ url: '/', path: '/', captured_json }));
+  const redacted = finish(own.redactRequest({ url: '/', path: '/', consumer: null, captured_json }));
   return (JSON.parse(redacted.captured_json) as { request_headers: string[][] }).request_headers[0]?.[1];
 }
 
@@ -407,7 +407,7 @@ describe('Redactor', () => {
       ],
     };
     const { captured_json } = finish(
-      redactor.redactRequest({ url: '/', path: null, captured_json: toCaptureJson(capture) }),
+      redactor.redactRequest({ url: '/', path: null, consumer: null, captured_json: toCaptureJson(capture) }),
     );
     expect(captured_json).toContain('"message":"jwt ******"');
     expect(captured_json).toContain('"message":"api_key=******","stacktrace":"password=\\"******\\""');
@@ -691,7 +691,7 @@ describe('a record of megabytes', () => {
     const url = '/';
     for (const steps of [
       redactor.redactAttributes(JSON.stringify(values)),
-      redactor.redactRequest({ url, path: url, captured_json: toCaptureJson(capture) }),
+      redactor.redactRequest({ url, path: url, consumer: null, captured_json: toCaptureJson(capture) }),
     ]) {
       let count = 0;
       for (; steps.next().done !== true; count++);

@@ -5,6 +5,7 @@ import { LocalCoordinator, type WriterCoordinator } from '../../coordination/wri
 import { ErasedConsumers, IS_ERASED } from './erased-consumers.js';
 import { IdGenerator, dateTime64 } from './id-generator.js';
 import { NameLimitsLookup, OVERFLOW_NAME } from './name-limits.js';
+import { changeAttributes } from './consumer-attributes.js';
 import { type NameRow, NameTable, type NewName } from './name-table.js';
 
 /** The IDs of one request's names; 0 without an endpoint or consumer. */
@@ -32,6 +33,7 @@ export type DimensionNames = Pick<RequestRecord, 'env' | 'method' | 'path' | 'co
 interface ConsumerRow extends NameRow {
   name: string;
   group_id: number;
+  attributes: string;
   created_at: string;
 }
 
@@ -40,6 +42,8 @@ interface BatchConsumer {
   seenAt: number;
   name?: string;
   group?: string;
+  /** Changes of its attributes; see `changeAttributes`. */
+  attributes: string[];
 }
 
 interface BatchNames {
@@ -54,6 +58,8 @@ interface BatchNames {
   consumers: Map<string, BatchConsumer>;
 }
 
+/** Characters of a cached consumer with a name alone. */
+const TYPICAL_ROW = 100;
 const NAME_KINDS = ['environments', 'endpoints', 'consumers', 'consumerGroups'] as const;
 
 /**
@@ -91,18 +97,20 @@ export class NameRegistry {
     this.consumers = new NameTable<ConsumerRow>(store, ids, {
       table: 'consumers_v1',
       key: 'identifier',
-      columns: ['name', 'group_id', 'toString(created_at) AS created_at'],
+      columns: ['name', 'group_id', 'attributes', 'toString(created_at) AS created_at'],
       overflow: {
         key: OVERFLOW_NAME,
-        members: { identifier: OVERFLOW_NAME, name: OVERFLOW_NAME, group_id: 0 },
+        members: { identifier: OVERFLOW_NAME, name: OVERFLOW_NAME, group_id: 0, attributes: '' },
       },
       toRow: (id, { members, seenAt }) => ({
         id,
         name: String(members.name),
         group_id: Number(members.group_id),
+        attributes: String(members.attributes),
         created_at: dateTime64(seenAt),
       }),
       isErased: IS_ERASED,
+      weigh: ({ attributes }) => Math.ceil(attributes.length / TYPICAL_ROW),
       cached: 200_000,
     });
   }
@@ -195,22 +203,20 @@ export class NameRegistry {
     const groupId = (group: string | undefined, otherwise: number) =>
       group === undefined ? otherwise : (groups.get(group)?.id ?? 0);
     // A description that another process wrote must neither hide this newer one nor be lost in part.
-    const described = [...batchNames].filter(
-      ([, { name, group }]) => name !== undefined || group !== undefined,
-    );
+    const isDescribed = ({ name, group, attributes }: BatchConsumer) =>
+      name !== undefined || group !== undefined || attributes.length > 0;
+    const described = [...batchNames].filter(([, consumer]) => isDescribed(consumer));
     this.consumers.forgetChanged(
       appId,
       described.map(([identifier]) => identifier),
     );
     const names = new Map(
-      Array.from(batchNames, ([identifier, { seenAt, name, group }]): [string, NewName] => [
-        identifier,
-        {
-          members: { identifier, name: name ?? identifier, group_id: groupId(group, 0) },
-          seenAt,
-          isDescribed: name !== undefined || group !== undefined,
-        },
-      ]),
+      Array.from(batchNames, ([identifier, consumer]): [string, NewName] => {
+        const { seenAt, name = identifier, group } = consumer;
+        const attributes = changeAttributes('', consumer.attributes);
+        const members = { identifier, name, group_id: groupId(group, 0), attributes };
+        return [identifier, { members, seenAt, isDescribed: isDescribed(consumer) }];
+      }),
     );
     const rows = await this.consumers.findOrRegister(appId, names, limit);
     const changes = [];
@@ -220,9 +226,10 @@ export class NameRegistry {
       const { id, created_at } = row;
       const name = described.name ?? row.name;
       const group_id = groupId(described.group, row.group_id);
-      if (name === row.name && group_id === row.group_id) continue;
-      const members = { identifier, name, group_id, created_at };
-      changes.push({ key: identifier, row: { id, name, group_id, created_at }, members });
+      const attributes = changeAttributes(row.attributes, described.attributes);
+      if (name === row.name && group_id === row.group_id && attributes === row.attributes) continue;
+      const values = { name, group_id, attributes, created_at };
+      changes.push({ key: identifier, row: { id, ...values }, members: { identifier, ...values } });
     }
     await this.consumers.update(appId, changes);
     return rows;
@@ -262,17 +269,14 @@ function collectNames(records: readonly DimensionNames[]): BatchNames {
         });
     }
     if (consumer === null) continue;
-    const { identifier, name, group } = consumer;
+    const { identifier, name, group, attributes } = consumer;
     if (group !== undefined && !batchNames.groups.has(group))
       batchNames.groups.set(group, { members: { name: group }, seenAt });
-    const seen = batchNames.consumers.get(identifier);
-    if (!seen)
-      batchNames.consumers.set(identifier, {
-        seenAt,
-        ...(name !== undefined && { name }),
-        ...(group !== undefined && { group }),
-      });
-    else Object.assign(seen, name !== undefined && { name }, group !== undefined && { group });
+    const seen = batchNames.consumers.get(identifier) ?? { seenAt, attributes: [] };
+    batchNames.consumers.set(identifier, seen);
+    Object.assign(seen, name !== undefined && { name }, group !== undefined && { group });
+    // Each request of a consumer may repeat them.
+    if (attributes !== undefined && attributes !== seen.attributes.at(-1)) seen.attributes.push(attributes);
   }
   return batchNames;
 }

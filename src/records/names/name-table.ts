@@ -34,6 +34,8 @@ interface NameTableSpec<Row> {
   overflow: { key: string; members: NewName['members'] };
   /** In SQL, whether a row belongs to an erased name. No other name gets its ID. */
   isErased?: string;
+  /** For how many further names a row takes memory. */
+  weigh?: (row: Row) => number;
   /** Number of cached names of all apps. */
   cached: number;
 }
@@ -66,9 +68,9 @@ export class NameTable<Row extends NameRow = NameRow> {
     private readonly ids: IdGenerator,
     private readonly spec: NameTableSpec<Row>,
   ) {
-    const { table, key, columns = [], isErased, cached } = spec;
+    const { table, key, columns = [], isErased, weigh, cached } = spec;
     // Grows with its entries: `max` would allocate memory for all of them at once.
-    this.cache = new LRUCache({ maxSize: cached, sizeCalculation: () => 1 });
+    this.cache = new LRUCache({ maxSize: cached, sizeCalculation: (row) => 1 + (weigh?.(row) ?? 0) });
     // All parts come from this file's callers, never from outside.
     this.find = `
 SELECT ${[`${key} AS key`, 'id', ...columns].join(', ')}

@@ -1,5 +1,5 @@
 import { DEFAULT_REDACTION, type RedactionOptions, type SecretForm } from '../../config/redaction.js';
-import type { Steps } from '../../shared/async/slices.js';
+import { type Steps, finish } from '../../shared/async/slices.js';
 import type { RequestRecord } from '../request-record.js';
 import { Edits } from './edits.js';
 import { type Escapes, HTML_ESCAPES, JSON_ESCAPES, URL_ESCAPES, decodeEscapes } from './escapes.js';
@@ -57,7 +57,7 @@ interface BodyState {
 
 /** The place of a scalar in captured data. */
 type CaptureState =
-  | { readonly kind: 'root' | 'headers' | 'body' | 'text' | 'url' | 'own' }
+  | { readonly kind: 'root' | 'headers' | 'body' | 'text' | 'url' | 'document' | 'own' }
   | { readonly kind: 'pair'; name: string; isValue: boolean }
   | { readonly kind: 'attributes'; readonly state: BodyState };
 
@@ -66,6 +66,7 @@ const HEADER_MEMBERS: CaptureState = { kind: 'headers' };
 const BODY: CaptureState = { kind: 'body' };
 const TEXT: CaptureState = { kind: 'text' };
 const URL_TEXT: CaptureState = { kind: 'url' };
+const DOCUMENT: CaptureState = { kind: 'document' };
 const OWN_MEMBER: CaptureState = { kind: 'own' };
 const PLAIN: BodyState = { isSecret: false, name: '', paths: NO_PATHS };
 const SECRET: BodyState = { isSecret: true, name: '', paths: NO_PATHS };
@@ -119,12 +120,23 @@ export class Redactor {
   }
 
   /** The record with its URL, path and captured data redacted. */
-  *redactRequest<R extends Pick<RequestRecord, 'url' | 'path' | 'captured_json'>>(record: R): Steps<R> {
+  *redactRequest<R extends Pick<RequestRecord, 'url' | 'path' | 'consumer' | 'captured_json'>>(
+    record: R,
+  ): Steps<R> {
     const url = this.redactUrl(record.url);
-    const path = this.redactPath(record.path);
+    const named = this.redactNames(record);
     const captured_json = yield* this.redactScalars(record.captured_json, ROOT);
-    if (url === record.url && path === record.path && captured_json === record.captured_json) return record;
-    return { ...record, url, path, captured_json };
+    if (url === record.url && named === record && captured_json === record.captured_json) return record;
+    return { ...named, url, captured_json };
+  }
+
+  /** The record with its path and the attributes of its consumer redacted. Other names are not secrets. */
+  redactNames<R extends Pick<RequestRecord, 'path' | 'consumer'>>(record: R): R {
+    const path = this.redactPath(record.path);
+    const { consumer } = record;
+    if (consumer?.attributes === undefined) return path === record.path ? record : { ...record, path };
+    const attributes = finish(this.redactAttributes(consumer.attributes));
+    return { ...record, path, consumer: { ...consumer, attributes } };
   }
 
   redactUrl(url: string): string {
@@ -144,6 +156,11 @@ export class Redactor {
   /** The JSON text of a span's attributes or events. */
   redactAttributes(json: string): Steps<string> {
     return this.redactScalars(json, ATTRIBUTES);
+  }
+
+  /** An OpenAPI document: it describes members, so their names do not make secrets of what is below them. */
+  redactDocument(json: string): Steps<string> {
+    return this.redactScalars(json, DOCUMENT);
   }
 
   /** Captured data, or attributes, in steps: a record may have megabytes. */
@@ -273,6 +290,7 @@ export class Redactor {
           return this.findInStoredBody(text);
         case 'text':
         case 'url':
+        case 'document':
           return this.findInText(text, PLAIN, OUTERMOST, state.kind === 'url');
         case 'attributes':
           if (state.state.isSecret && isSecretValue(state.state.name, text)) return findWhole(text);
@@ -310,6 +328,7 @@ export class Redactor {
       }
       case 'body':
       case 'url':
+      case 'document':
       case 'own':
         return state;
     }

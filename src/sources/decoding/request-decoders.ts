@@ -7,15 +7,18 @@ import {
   createIntegerDecoder,
   createRoundedDecoder,
   createTextDecoder,
+  isAbsent,
   objectDecoder,
   textOrNumberDecoder,
   toStrictDecoder,
 } from '../../records/decoding/decoders.js';
+import { MAX_CONSUMER_ATTRIBUTES } from '../../records/names/consumer-attributes.js';
 import { MAX_URL, METHOD_RULE, isLongerThan, normalizeMethod, trimAndTruncate } from '../../records/text.js';
 
 /** Longest texts of a consumer, in code points, as in the public client libraries. */
 export const MAX_IDENTIFIER = 128;
 const MAX_NAME = 64;
+const MAX_ATTRIBUTE = 1_024;
 /** Response times have 32 bits in the store. */
 const MAX_RESPONSE_TIME_MS = 2 ** 32 - 1;
 /** 16 TiB: no request or response is larger, and a million of that size still have an exact sum. */
@@ -63,6 +66,12 @@ const looseIdentifierDecoder = createDecoder('must not be empty', (value) =>
   identifierDecoder.decode(textOrNumberDecoder.decode(value)),
 );
 
+/** An attribute of a consumer: a scalar as text; empty to remove it. */
+const attributeDecoder = createDecoder('must be a string, a number or a boolean', (value) => {
+  const text = typeof value === 'boolean' ? String(value) : textOrNumberDecoder.decode(value);
+  return text === undefined ? undefined : trimAndTruncate(text, MAX_ATTRIBUTE);
+});
+
 /** The name of a consumer or of a group: trimmed, truncated, empty for none. */
 const labelDecoder = createTextDecoder('must be a string', (text) => trimAndTruncate(text, MAX_NAME));
 
@@ -73,8 +82,8 @@ export const decodeUuid = toStrictDecoder(uuidDecoder);
 export const decodeEnv = toStrictDecoder(envDecoder);
 
 /**
- * A consumer: its identifier, which may be a number, or an object of `identifier`, `name` and
- * `group`. An invalid name or group is left out; without an identifier there is no consumer.
+ * A consumer: its identifier, which may be a number, or an object of `identifier`, `name`,
+ * `group` and `attributes`. Invalid ones of these are left out; without an identifier there is no consumer.
  */
 export function readConsumer(value: unknown, name: string, reader: LenientReader): ConsumerRecord | null {
   const source = objectDecoder.decode(value);
@@ -82,5 +91,24 @@ export function readConsumer(value: unknown, name: string, reader: LenientReader
   if (identifier === null) return null;
   const label = reader.read(source?.name, `${name}.name`, labelDecoder);
   const group = reader.read(source?.group, `${name}.group`, labelDecoder);
-  return { identifier, ...(label ? { name: label } : {}), ...(group ? { group } : {}) };
+  const attributes = readAttributes(source?.attributes, `${name}.attributes`, reader);
+  return {
+    identifier,
+    ...(label ? { name: label } : {}),
+    ...(group ? { group } : {}),
+    ...(attributes ? { attributes } : {}),
+  };
+}
+
+/** Changes of a consumer's attributes, as JSON text; empty if there are none. */
+function readAttributes(value: unknown, name: string, reader: LenientReader): string {
+  const changes: [string, string | null][] = [];
+  for (const [key, given] of Object.entries(reader.read(value, name, objectDecoder) ?? {})) {
+    const text = isAbsent(given) ? '' : reader.read(given, name, attributeDecoder);
+    const label = labelDecoder.decode(key) ?? '';
+    if (text === null) continue;
+    if (label === '' || changes.length === MAX_CONSUMER_ATTRIBUTES) reader.ignored.push(name);
+    else changes.push([label, text === '' ? null : text]);
+  }
+  return changes.length === 0 ? '' : JSON.stringify(Object.fromEntries(changes));
 }

@@ -18,6 +18,8 @@ import { getField } from './hub-fields.js';
 /** Largest number of members of a message, and of entries of a list that are counted; fewer are read. */
 const MAX_MEMBERS = 1_000;
 const MAX_COUNTED = 500_000;
+/** The member that is kept as JSON text: an OpenAPI document has limits of its own. */
+const DOCUMENT = 'openapi';
 
 /**
  * A message whose body is a JSON object. The entries of its lists are parsed one by one: a large body is
@@ -46,7 +48,14 @@ function* parseBody(body: Buffer): Steps<JsonObject> {
     for (const part of listJsonParts(body)) {
       if (part) {
         const json = body.subarray(part.start, part.end);
-        members.set(part.name, isJsonList(json) ? yield* parseEntries(json) : parseValue(json));
+        members.set(
+          part.name,
+          part.name === DOCUMENT
+            ? json.toString().trim()
+            : isJsonList(json)
+              ? yield* parseEntries(json)
+              : parseValue(json),
+        );
         if (members.size > MAX_MEMBERS)
           throw new InvalidRecordError(`body: must have at most ${MAX_MEMBERS} members`);
       }

@@ -31,7 +31,7 @@ import { readHistograms } from './histogram.js';
 import { decodeEpochMs, getField } from './hub-fields.js';
 import { parseJsonMessage } from './json-message.js';
 import { type EntryDecoder, parseList, requireAccepted } from '../decoding/lists.js';
-import { createEnvName } from '../intake/create-message.js';
+import { createEnvName, createReport } from '../intake/create-message.js';
 
 const decodeCount = toStrictDecoder(createIntegerDecoder(0, Number.MAX_SAFE_INTEGER));
 /** Percent of one core: a process on all cores of a large machine uses thousands. */
@@ -77,7 +77,7 @@ function* decodeSync(source: JsonObject, { env, now }: MessageContext): Steps<Pa
     ],
     counts: counts.filter(({ requests }) => requests > 0),
     errors,
-    report: { timestamp, ...resources, client: '', versions: {} },
+    report: { ...createReport(timestamp), ...resources },
     syncedAt: now,
     rejected,
   };

@@ -444,6 +444,7 @@ describe('parseStartup', () => {
       memory_rss: null,
       client: 'js:express',
       versions,
+      app_version: '1.2.3+build',
     });
   });
 

@@ -1,18 +1,16 @@
 import type { Slices, Steps } from '../../shared/async/slices.js';
 import type { Redactor } from '../../records/redaction/redactor.js';
 import type { SpanRecord } from '../../records/span-record.js';
-import type { ErrorRecord, LogMessage, Message } from '../../write/batches/message.js';
+import type { DimensionNames } from '../../records/names/name-registry.js';
+import type { ApiDocument, ErrorRecord, LogMessage, Message } from '../../write/batches/message.js';
 
-/** The messages of a body with their texts redacted. Names of environments and consumers are not secrets. */
+/** The messages of a body with their texts redacted. */
 export async function redactMessages(
   messages: readonly Message[],
   redactor: Redactor,
   work: Slices,
 ): Promise<readonly Message[]> {
-  const redactPath = <R extends { path: string | null }>(record: R): R => {
-    const path = redactor.redactPath(record.path);
-    return path === record.path ? record : { ...record, path };
-  };
+  const redactNames = <R extends DimensionNames>(record: R) => redactor.redactNames(record);
   const redactInSteps = <R>(records: readonly R[], redact: (record: R) => Steps<R>) =>
     work.run(mapInSteps(records, redact));
   const redactEach = <R>(records: readonly R[], redact: (record: R) => R) =>
@@ -24,14 +22,15 @@ export async function redactMessages(
   for (const message of messages)
     redacted.push({
       ...message,
-      names: await redactEach(message.names, redactPath),
-      counts: await redactEach(message.counts, redactPath),
-      spanCounts: await redactEach(message.spanCounts, redactPath),
-      points: await redactEach(message.points, redactPath),
+      apiDocument: message.apiDocument && (await work.run(redactDocument(message.apiDocument, redactor))),
+      names: await redactEach(message.names, redactNames),
+      counts: await redactEach(message.counts, redactNames),
+      spanCounts: await redactEach(message.spanCounts, redactNames),
+      points: await redactEach(message.points, redactNames),
       logs: await redactInSteps(message.logs, (request) => redactor.redactRequest(request)),
       spans: await redactInSteps(message.spans, (span) => redactSpan(span, redactor)),
       logMessages: await redactInSteps(message.logMessages, (log) => redactLogMessage(log, redactor)),
-      errors: await redactEach(message.errors, (error) => redactError(redactPath(error), redactor)),
+      errors: await redactEach(message.errors, (error) => redactError(redactNames(error), redactor)),
     });
   return redacted;
 }
@@ -63,6 +62,13 @@ function* redactLogMessage(log: LogMessage, redactor: Redactor): Steps<LogMessag
     logger: redactor.redactText(log.logger),
     file: redactor.redactText(log.file),
     attributes: yield* redactor.redactAttributes(log.attributes),
+  };
+}
+
+function* redactDocument({ document, routes }: ApiDocument, redactor: Redactor): Steps<ApiDocument> {
+  return {
+    document: yield* redactor.redactDocument(document),
+    routes: yield* redactor.redactDocument(routes),
   };
 }
 

@@ -31,12 +31,14 @@ export class RejectionReporter {
   }
 
   /** Reports entries and optional members that were left out of an accepted message. */
-  reportRejected(origin: RejectionOrigin, { count, reason = '', byField, members }: RejectedEntries): void {
+  reportRejected(origin: RejectionOrigin, rejected: RejectedEntries): void {
+    const { count, reason = '', warning, byField, members } = rejected;
     for (const [field, entries] of byField) this.metrics?.countRejected(origin.kind, 'entry', field, entries);
     for (const [member, times] of members) this.metrics?.countRejected(origin.kind, 'member', member, times);
     if (count > 0) this.write(origin, `${count} ${count === 1 ? 'entry' : 'entries'} rejected`, reason);
     const unlogged = [...members.keys()].filter((member) => this.isDue(origin, `member ${member}`));
-    if (unlogged.length > 0) this.warn(origin, `members left out: ${unlogged.join(', ')}`);
+    const why = warning !== undefined && unlogged.includes(rejectedField(warning)) ? `; ${warning}` : '';
+    if (unlogged.length > 0) this.warn(origin, `members left out: ${unlogged.join(', ')}${why}`);
   }
 
   private write(origin: RejectionOrigin, kind: string, reason: string): void {

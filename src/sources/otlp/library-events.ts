@@ -6,16 +6,14 @@ import {
   LenientReader,
   createIntegerDecoder,
   decodeObject,
-  decodeText,
   explainFailure,
-  objectDecoder,
   textDecoder,
   textOrNumberDecoder,
   toStrictDecoder,
 } from '../../records/decoding/decoders.js';
 import { normalizeRoutePattern } from '../decoding/path-pattern.js';
-import { decodeMethod, methodDecoder, readConsumer } from '../decoding/request-decoders.js';
-import { sanitize, truncate } from '../../records/text.js';
+import { methodDecoder, readConsumer } from '../decoding/request-decoders.js';
+import { truncate } from '../../records/text.js';
 import {
   MAX_EVENT_ID,
   MAX_MESSAGE,
@@ -26,6 +24,7 @@ import {
 } from '../../records/limits.js';
 import type { ErrorKind, Message, RecordKey } from '../../write/batches/message.js';
 import { parseList } from '../decoding/lists.js';
+import { readStartup } from '../decoding/startup.js';
 import { createEnvName } from '../intake/create-message.js';
 import { valueText } from './attributes.js';
 import type { LogRecord } from './generated/opentelemetry/proto/logs/v1/logs_pb.js';
@@ -33,7 +32,6 @@ import type { BodyContext } from './origin.js';
 
 const SCOPE = 'apitally';
 const MAX_TEXT = 128;
-const MAX_VERSIONS = 100;
 /** Estimated length of an error's record without its texts. */
 const ERROR_CHARACTERS = 300;
 
@@ -78,38 +76,21 @@ export function addLibraryEvent(
   message.rejected.count = Math.min(message.rejected.count, before + 1);
 }
 
-/** Adds the endpoints of an application, its framework and the versions of its packages. */
+/** Adds the endpoints of an application, its framework, the versions of its packages and its document. */
 function addStartup(message: Message, source: JsonObject, { now }: BodyContext): void {
-  const { env, report } = message;
+  const { env, report, rejected } = message;
   const reader = new LenientReader();
   const framework = reader.read(source.framework, 'framework', textDecoder) ?? '';
+  rejected.addMembers(reader.ignored);
   if (framework !== '') message.framework = truncate(framework, MAX_TEXT);
-  const endpoints = finish(
-    parseList(
-      source.paths,
-      'paths',
-      (value, name) => {
-        const { method, path } = decodeObject(value, name);
-        const text = decodeText(path, `${name}.path`);
-        return {
-          ...createEnvName(env, now),
-          method: decodeMethod(method, `${name}.method`),
-          path: normalizeRoutePattern(text),
-        };
-      },
-      message.rejected,
-    ),
-  );
+  const { endpoints, versions, apiDocument } = finish(readStartup(source, env, now, rejected));
   message.names.push(...endpoints);
-  const versions = Object.entries(reader.read(source.versions, 'versions', objectDecoder) ?? {})
-    .filter((entry): entry is [string, string] => typeof entry[1] === 'string')
-    .slice(0, MAX_VERSIONS)
-    .map(([name, version]) => [truncate(sanitize(name), MAX_TEXT), truncate(sanitize(version), MAX_TEXT)]);
+  message.apiDocument = apiDocument ?? message.apiDocument;
   if (report) {
     report.client = truncate(`otlp:${framework}`, MAX_TEXT);
-    report.versions = Object.fromEntries(versions) as Record<string, string>;
+    report.versions = versions;
+    report.app_version ||= versions.app ?? '';
   }
-  message.rejected.addMembers(reader.ignored);
 }
 
 function addConsumer(message: Message, source: JsonObject, { now }: BodyContext): void {

@@ -3,7 +3,9 @@ import { InvalidRecordError } from '../../records/decoding/decoders.js';
 import { envDecoder } from '../decoding/request-decoders.js';
 import { parseUuid } from '../../platform/input/uuid.js';
 import type { Message } from '../../write/batches/message.js';
-import { createEnvName, createMessage } from '../intake/create-message.js';
+import { createEnvName, createMessage, createReport } from '../intake/create-message.js';
+import { MAX_VERSION } from '../decoding/startup.js';
+import { truncate } from '../../records/text.js';
 import type { Steps } from '../../shared/async/slices.js';
 import { Attributes } from './attributes.js';
 import { RecordHashes } from './record-hashes.js';
@@ -61,11 +63,13 @@ class OriginMessages {
         ...createMessage(hashUuid(`${digest}\n${key}`), env),
         instanceUuid: instance,
         names: [createEnvName(env, now)],
-        report: { timestamp: now, cpu_percent: null, memory_rss: null, client: '', versions: {} },
+        report: createReport(now),
         syncedAt: now,
       };
       this.messages.set(key, message);
     }
+    if (message.report)
+      message.report.app_version ||= truncate(attributes.findText('service.version') ?? '', MAX_VERSION);
     return message;
   }
 

@@ -14,12 +14,14 @@ import {
   type Message,
   type MetricPoint,
   type RecordKey,
+  weighDocument,
   weighError,
   weighLogMessage,
 } from './message.js';
 import type { CountedRecordRow, RepeatedRecords } from './repeated-records.js';
 import type { DueInstances, InstanceCounts, InstanceRows } from './instance-counts.js';
 import type { IntervalDays } from './interval-days.js';
+import type { ApiDocumentRow, ApiDocuments } from './api-documents.js';
 
 /** A message to be stored. */
 export interface AppMessage extends MessageKey {
@@ -39,6 +41,7 @@ interface RowsByTable extends InstanceRows {
   logged_requests: { row: ReturnType<typeof toLogRow>; record: RequestRecord }[];
   reported_errors: ReturnType<typeof errorRow>[];
   instance_reports: NonNullable<ReturnType<typeof reportRow>>[];
+  api_documents_v1: ApiDocumentRow[];
   logged_spans: (SpanRecord & { app_id: number; app_env_id: number | undefined })[];
   logged_messages: (LogMessage & { app_id: number; app_env_id: number | undefined })[];
   counted_records_v1: CountedRecordRow[];
@@ -53,6 +56,7 @@ export class BatchBuilder {
     private readonly instances: InstanceCounts,
     private readonly intervals: IntervalDays,
     private readonly repeated: RepeatedRecords,
+    private readonly documents: ApiDocuments,
   ) {}
 
   async build(messages: readonly AppMessage[]): Promise<Batch> {
@@ -124,6 +128,8 @@ export class BatchBuilder {
     const counted = counts.map(({ record }) => record);
     for (const row of await this.intervals.findNew(appId, counted)) rows.percentile_accuracy_v1.push(row);
     await work.wait(this.addInstanceCounts(rows, appId, messages, requests, points));
+    for (const row of await work.wait(this.documents.findNew(appId, messages)))
+      rows.api_documents_v1.push(row);
     const envIds = new Map(names.map(({ record }, index) => [record.env, named[index]?.ids.app_env_id]));
     for (const message of messages) {
       const row = reportRow(appId, message, envIds.get(message.env));
@@ -198,6 +204,7 @@ function noRows(): RowsByTable {
     logged_requests: [],
     reported_errors: [],
     instance_reports: [],
+    api_documents_v1: [],
     logged_spans: [],
     logged_messages: [],
     percentile_accuracy_v1: [],
@@ -219,6 +226,7 @@ function* encode(rows: RowsByTable): Steps<Piece[]> {
     ...(yield* encodePieces('logged_requests', logged_requests, ({ row }) => row, weighLogged)),
     ...(yield* encodePieces('reported_errors', reported_errors, (row) => row, weighError)),
     ...(yield* encodePieces('instance_reports', instance_reports, (row) => row)),
+    ...(yield* encodePieces('api_documents_v1', rows.api_documents_v1, (row) => row, weighDocument)),
     ...(yield* encodePieces('logged_spans', rows.logged_spans, (row) => row, weighSpan)),
     ...(yield* encodePieces('logged_messages', rows.logged_messages, (row) => row, weighLogMessage)),
     ...(yield* encodePieces('percentile_accuracy_v1', rows.percentile_accuracy_v1, (row) => row)),
@@ -241,26 +249,25 @@ function errorRow(appId: number, error: ErrorRecord, ids: RequestIds) {
 }
 
 /**
- * One row of `instance_reports`; undefined if it would be empty. Counts already update the time of the last
- * synchronization, so only a sync without counts needs a row for it.
+ * One row of `instance_reports`. Counts already update the time of the last synchronization, so only a sync
+ * without counts has it.
  */
 function reportRow(appId: number, message: Message, envId: number | undefined) {
-  const { report, instanceUuid, counts, syncedAt } = message;
+  const { report, instanceUuid, counts, syncedAt, framework } = message;
   if (!report) return undefined;
-  const { timestamp, cpu_percent, memory_rss, client, versions } = report;
-  const isIdle = syncedAt !== null && counts.length === 0;
-  const isStart = client !== '' || Object.keys(versions).length > 0;
-  if (!isIdle && !isStart && cpu_percent === null && memory_rss === null) return undefined;
+  const { timestamp, cpu_percent, memory_rss, client, versions, app_version } = report;
   return {
     app_id: appId,
     timestamp: dateTime64(timestamp),
     app_env_id: envId,
     instance_uuid: instanceUuid ?? NIL_UUID,
-    last_sync_at: dateTime64(isIdle ? syncedAt : 0),
+    last_sync_at: dateTime64(counts.length === 0 ? (syncedAt ?? 0) : 0),
     cpu_percent: cpu_percent ?? -1,
     memory_rss: memory_rss ?? -1,
     client,
     versions,
+    app_version,
+    framework: framework ?? '',
   };
 }
 

@@ -141,7 +141,7 @@ export class BatchCommitter {
     const { unseen, rejected } = await this.batchLog.filterUnseen(messages);
     if (unseen.length > 0) {
       const requests = requestsIn(unseen).map(requestKey);
-      const keys = [...new Set([...requests, ...instanceKeysIn(unseen)])];
+      const keys = [...new Set([...requests, ...instanceKeysIn(unseen), ...documentKeysIn(unseen)])];
       await this.claims.run(keys, WAIT_FOR_CLAIMS_MS, async (hold) => {
         const unfinished = await this.batchLog.finish(requests);
         for (const message of unfinished.size > 0 ? unseen : [])
@@ -215,6 +215,11 @@ function instanceKeysIn(messages: readonly AppMessage[]): string[] {
         spanCounts.length > 0 || points.length > 0 || errors.some(({ record }) => record !== undefined),
     )
     .map(({ app_id, message }) => instanceKey(app_id, message.instanceUuid ?? NIL_UUID));
+}
+
+/** The claims on the documents of apps, of which one writer chooses those to store. */
+function documentKeysIn(messages: readonly AppMessage[]): string[] {
+  return messages.flatMap(({ app_id, message }) => (message.apiDocument ? [`documents/${app_id}`] : []));
 }
 
 function instanceKey(appId: number, instanceUuid: string): string {

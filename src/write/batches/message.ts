@@ -32,7 +32,7 @@ export interface ErrorRecord extends DimensionNames {
 }
 
 /** A report of an application process about itself. */
-interface InstanceReport {
+export interface InstanceReport {
   /** Milliseconds since the Unix epoch, whole. */
   timestamp: number;
   /** Can exceed 100; null if unknown. */
@@ -42,6 +42,16 @@ interface InstanceReport {
   /** The client library and the versions of packages; empty except at a start. */
   client: string;
   versions: Record<string, string>;
+  /** Of the application; empty if it is not given. */
+  app_version: string;
+}
+
+/** What an application says of its API at its start, as JSON texts. */
+export interface ApiDocument {
+  /** The OpenAPI document; empty if there is none. */
+  document: string;
+  /** The routes that have a summary: method, path and summary. */
+  routes: string;
 }
 
 /**
@@ -127,6 +137,7 @@ export interface Message {
   points: MetricPoint[];
   errors: ErrorRecord[];
   report: InstanceReport | null;
+  apiDocument: ApiDocument | null;
   /** The app's framework; null if unknown. */
   framework: string | null;
   /**
@@ -149,15 +160,23 @@ const ENTRY_CHARACTERS = 300;
 
 /** Estimated characters of a message's rows. */
 export function weighMessage(message: Message): number {
-  const { names, counts, logs, errors, report, spans, logMessages, spanCounts, points } = message;
+  const { names, counts, logs, errors, report, apiDocument, spans, logMessages, spanCounts, points } =
+    message;
   const requests = logs.reduce((sum, request) => sum + weighRequest(request), 0);
   const counted = [...counts, ...spanCounts, ...points].reduce((sum, count) => sum + weighCount(count), 0);
   const texts = errors.reduce((sum, error) => sum + weighError(error), 0);
   const spanTexts = spans.reduce((sum, span) => sum + weighSpan(span), 0);
   const logTexts = logMessages.reduce((sum, log) => sum + weighLogMessage(log), 0);
   const versions = report ? JSON.stringify(report.versions).length : 0;
-  const rows = requests + counted + texts + spanTexts + logTexts + versions;
+  const document = apiDocument ? weighDocument(apiDocument) : 0;
+  const attributes = names.reduce((sum, { consumer }) => sum + (consumer?.attributes?.length ?? 0), 0);
+  const rows = requests + counted + texts + spanTexts + logTexts + versions + document + attributes;
   return rows + ENTRY_CHARACTERS * (names.length + 1);
+}
+
+/** Estimated characters of a document's row: quotes are escaped in it. */
+export function weighDocument({ document, routes }: ApiDocument): number {
+  return 2 * (document.length + routes.length) + ENTRY_CHARACTERS;
 }
 
 /** Estimated characters of a log record's row. */
