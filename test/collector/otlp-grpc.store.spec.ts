@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from 'node:http2';
 import { connect as connectSocket } from 'node:net';
-import { setTimeout as pause } from 'node:timers/promises';
+import { setTimeout as pause, setImmediate } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { Config } from '../../src/config/config.js';
 import { WITHOUT_CACHE } from '../setup/app.js';
@@ -50,7 +50,10 @@ beforeEach(async () => {
   sender = open(http.token);
 });
 
-afterEach(() => {
+afterEach(async () => {
+  // A test may continue inside the callback by which Node.js reports that a stream was reset. A session that
+  // is destroyed there writes empty frames without end (nghttp2 1.61).
+  await setImmediate();
   for (const one of senders.splice(0)) one.close();
 });
 
@@ -374,10 +377,9 @@ describe('limits of OTLP over gRPC', () => {
     const silent = call(session);
     const guess = call(session, { authorization: 'Bearer apt_none' });
     guess.write(frame(BODIES.traces()).subarray(0, 20));
-    expect(await readGrpcStatus(guess)).toMatchObject({ 'grpc-status': '16' });
     const startedAt = performance.now();
-    expect(await readGrpcStatus(stalled)).toMatchObject({ 'grpc-status': '4' });
-    expect(await readGrpcStatus(silent)).toMatchObject({ 'grpc-status': '4' });
+    const answers = await Promise.all([guess, stalled, silent].map(readGrpcStatus));
+    expect(answers.map((answer) => answer['grpc-status'])).toEqual(['16', '4', '4']);
     expect(performance.now() - startedAt).toBeLessThan(15_000);
   });
 
