@@ -215,7 +215,7 @@ function toJson(capture: Capture): string {
 
 // Written member by member: the text is the response, so unknown members and the order of members must not
 // matter.
-function toExceptionJson({ type, message, stacktrace, tracker_event_id }: CapturedException): string {
+export function toExceptionJson({ type, message, stacktrace, tracker_event_id }: CapturedException): string {
   // Public clients use the older name of the event ID.
   return JSON.stringify({ type, message, stacktrace, tracker_event_id, sentry_event_id: tracker_event_id });
 }

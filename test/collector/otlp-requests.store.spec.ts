@@ -399,7 +399,7 @@ describe('requests of SERVER spans', () => {
 
   it('shows the exception of a span below that failed with it, and none that was handled', async () => {
     const { client, sender } = await start();
-    const server = serverSpan();
+    const server = serverSpan({ 'http.response.status_code': 500 });
     const { traceId, spanId } = server;
     const below = (type: string, code: Status_StatusCode) =>
       serverSpan(

@@ -214,6 +214,7 @@ function plantItem(write: Write): object {
 function plantSpan(write: Write) {
   const span = serverSpan({
     ...plantAttributes(write),
+    'http.response.status_code': 500,
     'app.bytes': Buffer.from(write('attribute, bytes')),
     'apitally.request.body': write('body'),
     'apitally.response.body': Buffer.from(JSON.stringify({ a: write('member of a body') })),
@@ -370,6 +371,7 @@ describeEmbedded('secrets in what applications send', () => {
 
   async function sendByOtlp(planter: Planter, sender: OtlpSender) {
     const span = serverSpan({
+      'http.response.status_code': 500,
       'url.query': `a=1&api_key=${planter.plain()}`,
       'http.request.header.authorization': [`Bearer ${planter.plain()}`],
       'http.response.header.set_cookie': [planter.plain()],

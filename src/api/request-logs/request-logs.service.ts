@@ -24,7 +24,14 @@ import { KEY_LENGTH } from './request-log.record.js';
 import type { RequestLog } from './request-logs.dto.js';
 import type { GetRequestDetailsInput, ListRequestLogsInput } from './request-logs.input.js';
 import { MAX_LOG_PAGE_BYTES, RequestLogsRepository } from './request-logs.repository.js';
-import { type DetailsWithTrace, addTrace, findOpenTrace, findOwnSpan } from './request-trace.js';
+import {
+  type DetailsWithTrace,
+  addException,
+  addTrace,
+  findOpenFailure,
+  findOpenTrace,
+  findOwnSpan,
+} from './request-trace.js';
 import { MAX_LOGS, RequestTraceRepository } from './request-trace.repository.js';
 
 @Injectable()
@@ -59,17 +66,26 @@ export class RequestLogsService {
     { app_id, request_uuid, include_consumer_id, include_log_attributes }: GetRequestDetailsInput,
   ): Promise<JsonResponse> {
     const scope = await this.apps.require(account, app_id, { request_uuid });
-    const row = await this.repository.find(
+    const found = await this.repository.find(
       scope,
       request_uuid,
       logsRetainedFrom(Date.now()),
       include_consumer_id,
     );
-    if (row === null) throw requestLogNotFound();
+    if (found === null) throw requestLogNotFound();
     if (account.scopes.hasBodies) this.audit.write('getRequestDetails', account, { app_id, request_uuid });
+    const row = await this.withException(scope, request_uuid, found);
     const { details, logsLeftOut } = await this.withTrace(scope, request_uuid, row, include_log_attributes);
     const headers = logsLeftOut > 0 ? { 'X-Logs-Left-Out': String(logsLeftOut) } : {};
     return new JsonResponse(hideBodies(account, details), true, undefined, headers);
+  }
+
+  /** The details with the exception in the request's trace, if a failed request recorded none itself. */
+  private async withException(scope: AppScope, requestUuid: string, row: Buffer): Promise<Buffer> {
+    const timestamp = findOpenFailure(row);
+    const found =
+      timestamp === undefined ? undefined : await this.traces.findException(scope, requestUuid, timestamp);
+    return found ? addException(row, found) : row;
   }
 
   /** The details with the spans and log records of the request's trace, if it has no captured ones. */

@@ -1,6 +1,9 @@
 import { Injectable } from '@nestjs/common';
+import type { CapturedException } from '../../records/capture.js';
 import { AppScopedStore } from '../apps/app-scoped-store.js';
 import type { AppScope } from '../apps/apps.service.js';
+import { IN_RANGE } from './export/export-conditions.js';
+import { TRACE_AFTER_MS, TRACE_BEFORE_MS, selectExceptions } from './request-exceptions.js';
 
 /** A span of a trace; `attributes` and `events` are JSON text, times are decimal digits. */
 export interface TraceSpan {
@@ -38,12 +41,6 @@ const MAX_SPANS = 10_000;
 export const MAX_LOGS = 10_000;
 /** Spans whose log records are counted if there are more than are read. */
 const MAX_PLACES = 100_000;
-/**
- * Spans and log records may begin this long before the start of their request, because clocks differ, and
- * this long after it.
- */
-const BEFORE_MS = 60_000;
-const AFTER_MS = 24 * 3_600_000;
 
 /** The bounds on the time let the primary key skip other days; the index finds the trace in the rest. */
 const SPANS = `
@@ -77,6 +74,11 @@ WHERE app_id = {app_id:UInt32} AND trace_id = toFixedString(unhex({trace_id:Stri
 GROUP BY ALL
 LIMIT {limit:UInt32}`;
 
+const EXCEPTION = `
+SELECT found_type AS type, found_message AS message, found_stacktrace AS stacktrace
+FROM (${selectExceptions(`${IN_RANGE} AND request_uuid = {request_uuid:UUID}`)}
+)`;
+
 /** Other requests whose spans or log records may be in the same time range. */
 const OTHERS = `
 SELECT 1 AS found FROM request_logs_v1
@@ -96,12 +98,28 @@ export class RequestTraceRepository {
     return this.store.rows<TraceSpan>(scope, 'request_logs.spans', SPANS, params);
   }
 
+  /** The exception in its trace of a failed request that recorded none itself. */
+  async findException(
+    scope: AppScope,
+    request_uuid: string,
+    timestamp: number,
+  ): Promise<CapturedException | undefined> {
+    const params = { request_uuid, start: timestamp, end: timestamp + 1 };
+    const [found] = await this.store.rows<Omit<CapturedException, 'tracker_event_id'>>(
+      scope,
+      'request_logs.exception',
+      EXCEPTION,
+      params,
+    );
+    return found && { ...found, tracker_event_id: null };
+  }
+
   /**
    * Whether a trace has requests outside of the scope's only consumer; false for a scope of all consumers.
    */
   async isShared(scope: AppScope, trace_id: string, timestamp: number): Promise<boolean> {
     if (scope.consumerId === undefined) return false;
-    const window = { from: timestamp - AFTER_MS, to: timestamp + AFTER_MS };
+    const window = { from: timestamp - TRACE_AFTER_MS, to: timestamp + TRACE_AFTER_MS };
     const params = { trace_id, scope_consumer_id: scope.consumerId, ...window };
     return (await this.store.rows(scope, 'request_logs.trace_others', OTHERS, params)).length > 0;
   }
@@ -124,5 +142,5 @@ export class RequestTraceRepository {
 }
 
 function findWindow(timestamp: number): { from: number; to: number } {
-  return { from: timestamp - BEFORE_MS, to: timestamp + AFTER_MS };
+  return { from: timestamp - TRACE_BEFORE_MS, to: timestamp + TRACE_AFTER_MS };
 }

@@ -1,15 +1,24 @@
-import { EMPTY_CAPTURE_JSON, TRACE_ID, formatMicroseconds } from '../../records/capture.js';
+import {
+  type CapturedException,
+  EMPTY_CAPTURE_JSON,
+  TRACE_ID,
+  formatMicroseconds,
+  toExceptionJson,
+} from '../../records/capture.js';
 import { findRequestUuid } from '../../records/server-span.js';
+import { groupByParent, sortSpans } from '../../records/span-order.js';
+import { HAS_METHOD } from './request-exceptions.js';
 import type { LogPlace, TraceLog, TraceSpan } from './request-trace.repository.js';
 
 /** The end of a capture without logs and spans. */
 const NO_LOGS_NO_SPANS = EMPTY_CAPTURE_JSON.slice(EMPTY_CAPTURE_JSON.indexOf('"logs"'));
-const NO_EXCEPTION = `"exception":null,${NO_LOGS_NO_SPANS}`;
+/** No JSON string contains the name of a member unescaped. */
+const NO_EXCEPTION = ',"exception":null,"logs":[';
+const FAILED = /,"status_code":[5-9]\d\d,/;
 const TIMESTAMP = /^\{"timestamp":"([^"]+)"/;
 const NO_SPAN = '0'.repeat(16);
 /** In the details of one request. */
 const MAX_SHOWN_LOGS = 1_000;
-const NO_PARENTS: readonly TraceSpan[] = [];
 
 /** The details of a request, and how many of its log records are not in them. */
 export interface DetailsWithTrace {
@@ -29,6 +38,22 @@ export function findOpenTrace(details: Buffer): { traceId: string; timestamp: nu
   return traceId === undefined || timestamp === undefined
     ? undefined
     : { traceId, timestamp: Date.parse(timestamp) };
+}
+
+/**
+ * The time of a failed request without exception, in milliseconds since the epoch; undefined for another one.
+ */
+export function findOpenFailure(details: Buffer): number | undefined {
+  const text = details.toString();
+  const [, timestamp] = TIMESTAMP.exec(text) ?? [];
+  return timestamp !== undefined && FAILED.test(text) && text.includes(NO_EXCEPTION)
+    ? Date.parse(timestamp)
+    : undefined;
+}
+
+export function addException(details: Buffer, exception: CapturedException): Buffer {
+  const member = `,"exception":${toExceptionJson(exception)},"logs":[`;
+  return Buffer.from(details.toString().replace(NO_EXCEPTION, () => member));
 }
 
 /** The span of the request; undefined if a library without spans reported the request. */
@@ -56,7 +81,7 @@ export function addTrace(
   logs: readonly TraceLog[],
   counts?: readonly (LogPlace & { logs: number })[],
 ): DetailsWithTrace {
-  const belonging = ownSpan ? findBelow(ownSpan, spans) : spans;
+  const belonging = sortSpans(ownSpan ? findBelow(ownSpan, spans) : spans);
   const ids = new Set(belonging.map(({ span_id }) => span_id));
   const isAlone = !isShared && spans.filter(({ kind }) => kind === 'SERVER').length <= 1;
   const shownSpanIds = new Set(spans.map(({ span_id }) => span_id));
@@ -67,53 +92,23 @@ export function addTrace(
   const ofRequest = logs.filter(isOfRequest);
   const shown = ofRequest.slice(0, MAX_SHOWN_LOGS);
   const total = counts?.filter(isOfRequest).reduce((sum, place) => sum + place.logs, 0) ?? ofRequest.length;
-  const exception = belonging.map(findException).find((found) => found !== undefined);
-  const text = details.toString();
-  const hasNoException = text.endsWith(NO_EXCEPTION);
-  const head = text.slice(0, -(hasNoException && exception ? NO_EXCEPTION : NO_LOGS_NO_SPANS).length);
-  const members = [
-    ...(hasNoException && exception ? [`"exception":${exception}`] : []),
-    `"logs":[${shown.map(logText).join(',')}]`,
-    `"spans":[${belonging.map(spanText).join(',')}]`,
-  ];
-  return { details: Buffer.from(`${head}${members.join(',')}}`), logsLeftOut: total - shown.length };
+  const head = details.toString().slice(0, -NO_LOGS_NO_SPANS.length);
+  const members = `"logs":[${shown.map(logText).join(',')}],"spans":[${belonging.map(spanText).join(',')}]}`;
+  return { details: Buffer.from(`${head}${members}`), logsLeftOut: total - shown.length };
 }
 
-/** A span and the spans below it, in the order of their start, without other requests. */
+/** Whether a span is an HTTP request; other SERVER spans are of gRPC, for example. */
+const isRequest = ({ kind, attributes }: TraceSpan) =>
+  kind === 'SERVER' && new RegExp(HAS_METHOD).test(attributes);
+
+/** A span and the spans below it, without other requests. */
 function findBelow(root: TraceSpan, spans: readonly TraceSpan[]): TraceSpan[] {
-  const children = new Map<string, TraceSpan[]>();
-  for (const span of spans) {
-    const siblings = children.get(span.parent_span_id);
-    if (siblings) siblings.push(span);
-    else children.set(span.parent_span_id, [span]);
-  }
+  const children = groupByParent(spans);
   const found = new Set([root]);
   // A Set's iteration includes values added during it, each once. So a cycle of parents ends.
   for (const { span_id } of found)
-    for (const child of children.get(span_id) ?? NO_PARENTS) if (child.kind !== 'SERVER') found.add(child);
-  // Spans that start at one time have a random order in the store: parents come first. In a Set they do.
-  return [...found].sort((a, b) => compareDigits(a.start_time_ns, b.start_time_ns));
-}
-
-/** Compares positive integers, as decimal digits. */
-function compareDigits(a: string, b: string): number {
-  return a.length - b.length || (a < b ? -1 : Number(a > b));
-}
-
-/** The exception that a span recorded, as JSON text. */
-function findException({ status, events }: TraceSpan): string | undefined {
-  if (status !== 'ERROR' || !events.includes('"exception"')) return undefined;
-  const all = JSON.parse(events) as { name: string; attributes: Record<string, unknown> }[];
-  const attributes = all.findLast(({ name }) => name === 'exception')?.attributes;
-  if (!attributes) return undefined;
-  const toText = (value: unknown) => (typeof value === 'string' ? value : '');
-  return JSON.stringify({
-    type: toText(attributes['exception.type']) || 'Error',
-    message: toText(attributes['exception.message']),
-    stacktrace: toText(attributes['exception.stacktrace']),
-    tracker_event_id: null,
-    sentry_event_id: null,
-  });
+    for (const child of children.get(span_id) ?? []) if (!isRequest(child)) found.add(child);
+  return [...found];
 }
 
 function spanText({ span_id, parent_span_id, name, kind, status, attributes, ...times }: TraceSpan): string {

@@ -60,11 +60,16 @@ function addRecord(
     return;
   }
   const attributes = new Attributes(record.attributes);
-  const serverSpan = attributes.findText('apitally.request.server_span_id') ?? '';
+  const find = (...keys: string[]) => attributes.findText(...keys) ?? '';
+  const serverSpan = find('apitally.request.server_span_id');
   const line = attributes.findNumber('code.line.number', 'code.lineno') ?? 0;
-  const named = attributes.findText('exception.message') ?? '';
   // An event may have its name alone.
-  const text = valueText(record.body) || named || sanitize(record.eventName);
+  const text =
+    valueText(record.body) ||
+    find('exception.message') ||
+    sanitize(record.eventName) ||
+    find('event.name') ||
+    find('exception.type');
   message.logMessages.push({
     trace_id: toHex(record.traceId),
     span_id: isValidId(record.spanId, 8) ? toHex(record.spanId) : '',
@@ -73,7 +78,7 @@ function addRecord(
     level: findLevel(record),
     message: truncate(text, MAX_MESSAGE),
     logger: truncate(sanitize(scope), MAX_NAME),
-    file: truncate(attributes.findText('code.file.path', 'code.filepath') ?? '', MAX_NAME),
+    file: truncate(find('code.file.path', 'code.filepath'), MAX_NAME),
     line: Number.isInteger(line) && line > 0 && line <= MAX_LINE ? line : 0,
     attributes: limitedAttributesJson(
       record.attributes,

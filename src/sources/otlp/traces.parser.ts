@@ -34,6 +34,7 @@ import {
   MAX_EVENTS,
   MAX_MESSAGE,
   MAX_STACKTRACE,
+  MAX_TYPE,
   limitBody,
   limitHeaders,
 } from '../../records/limits.js';
@@ -234,7 +235,7 @@ function readRequest(
   const request_size_bytes = read('http.request.body.size', received, sizeDecoder);
   const response_size_bytes = read('http.response.body.size', sent, sizeDecoder);
   const consumer = findConsumer(attributes, 'spans[].consumer', reader);
-  const capture = readCapture(span, attributes, trace_id, expansion);
+  const capture = readCapture(span, attributes, { trace_id, status_code }, expansion);
   const client_ip = findClient(attributes, capture.request_headers);
   const agent = attributes.findText('user_agent.original', 'http.user_agent');
   const excluded_from_logs = isStaticAssetOrHealthCheck(
@@ -344,14 +345,20 @@ function findClient(attributes: Attributes, headers: readonly Header[]): string 
 }
 
 /** The capture of a span. Spans and log records of its trace are joined when they are read. */
-function readCapture(span: Span, attributes: Attributes, trace_id: string, expansion: Expansion): Capture {
+function readCapture(
+  span: Span,
+  attributes: Attributes,
+  { trace_id, status_code }: { trace_id: string; status_code: number },
+  expansion: Expansion,
+): Capture {
   return {
     request_headers: readHeaders(attributes, 'http.request.header.'),
     response_headers: readHeaders(attributes, 'http.response.header.'),
     request_body_json: readBodyAttribute(attributes, REQUEST_BODY, expansion),
     response_body_json: readBodyAttribute(attributes, RESPONSE_BODY, expansion),
     trace_id,
-    exception: findException(span, attributes),
+    // An exception that the application handled stays in the events of the span.
+    exception: status_code >= 500 ? findException(span, attributes) : null,
     logs: [],
     spans: [],
   };
@@ -399,11 +406,11 @@ function findException({ events }: Span, spanAttributes: Attributes): CapturedEx
   const event = events.findLast(({ name }) => name === 'exception');
   if (!event) return null;
   const attributes = new Attributes(event.attributes);
-  const type = attributes.findText('exception.type');
+  const type = attributes.findText('exception.type') ?? '';
   const message = attributes.findText('exception.message') ?? '';
-  if (type === undefined && message === '') return null;
+  if (type === '' && message === '') return null;
   return {
-    type: type ?? 'Error',
+    type: truncate(type || 'Error', MAX_TYPE),
     message: truncate(message, MAX_MESSAGE),
     stacktrace: truncate(attributes.findText('exception.stacktrace') ?? '', MAX_STACKTRACE),
     tracker_event_id: spanAttributes.findText('apitally.exception.sentry_event_id') ?? null,

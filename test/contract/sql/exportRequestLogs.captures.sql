@@ -14,7 +14,7 @@ FROM (
 
 -- request_logs.export
 SELECT line FROM (
-SELECT concat('{"timestamp":', concat('"', replaceOne(toString(timestamp), ' ', 'T'), 'Z"'), ',"request_uuid":', concat('"', toString(request_uuid), '"'), ',"trace_id":', ifNull(toJSONString(nullIf(lower(hex(trace_id)), '00000000000000000000000000000000')), 'null'), ',"method":', toJSONString(method), ',"url":', substring(record_json, position(record_json, ',"url":') + 7, position(record_json, ',"status_code":') - (position(record_json, ',"url":') + 7)), ',"request_headers":', toJSONString(capture_members.request_headers), ',"exception_type":', ifNull(toJSONString(exception_type), 'null'), '}') AS line
+SELECT concat('{"timestamp":', concat('"', replaceOne(toString(timestamp), ' ', 'T'), 'Z"'), ',"request_uuid":', concat('"', toString(request_uuid), '"'), ',"trace_id":', ifNull(toJSONString(nullIf(lower(hex(trace_id)), '00000000000000000000000000000000')), 'null'), ',"method":', toJSONString(method), ',"url":', substring(record_json, position(record_json, ',"url":') + 7, position(record_json, ',"status_code":') - (position(record_json, ',"url":') + 7)), ',"request_headers":', toJSONString(capture_members.request_headers), ',"exception_type":', ifNull(toJSONString(ifNull(exception_type, found_type)), 'null'), '}') AS line
 FROM (
   SELECT * FROM (
     SELECT timestamp, request_uuid, endpoint_id, app_env_id, consumer_id, method, status_code, request_size_bytes, response_size_bytes, response_time_ms, client_country_iso_code, trace_id, exception_type, record_json,
@@ -35,6 +35,66 @@ FROM (
     AND timestamp >= fromUnixTimestamp64Milli({start:Int64}, 'UTC')
     AND timestamp < fromUnixTimestamp64Milli({end:Int64}, 'UTC'))
   ) AS details USING (timestamp, request_uuid)
+  LEFT ANY JOIN (
+    WITH RECURSIVE failed AS (
+      SELECT timestamp, request_uuid, trace_id FROM request_logs_v1
+      WHERE app_id = {app_id:UInt32}
+    AND timestamp >= fromUnixTimestamp64Milli({start:Int64}, 'UTC')
+    AND timestamp < fromUnixTimestamp64Milli({end:Int64}, 'UTC')
+        AND (status_code >= 500 AND isNull(exception_type) AND trace_id != toFixedString('', 16))
+    ),
+    spans AS (
+      SELECT s.trace_id AS trace_id, s.span_id AS span_id, s.parent_span_id AS parent_span_id, (s.kind = 'SERVER' AND match(s.attributes, '"http[.](?:request[.])?method":')) AS is_request
+      FROM spans_v1 AS s
+      WHERE s.app_id = {app_id:UInt32} AND s.start_time_ns >= ({start:Int64} - 60000) * 1000000 AND s.start_time_ns < (least({end:Int64}, 7258118400000) + 86400000) * 1000000
+        AND s.trace_id IN (SELECT trace_id FROM failed)
+      LIMIT 1 BY s.trace_id, s.span_id
+    ),
+    recorded AS (
+      SELECT l.trace_id AS trace_id, if(l.server_span_id = toFixedString('', 8), l.span_id, l.server_span_id) AS span_id,
+        l.timestamp_ns AS at, (
+        substringUTF8(if(JSONExtractString(l.attributes, 'exception.type') = '', 'Error', JSONExtractString(l.attributes, 'exception.type')), 1, 256),
+        substringUTF8(JSONExtractString(l.attributes, 'exception.message'), 1, 2048),
+        substringUTF8(JSONExtractString(l.attributes, 'exception.stacktrace'), 1, 65536)
+      ) AS exception
+      FROM application_logs_v1 AS l
+      WHERE l.app_id = {app_id:UInt32} AND l.timestamp_ns >= ({start:Int64} - 60000) * 1000000 AND l.timestamp_ns < (least({end:Int64}, 7258118400000) + 86400000) * 1000000
+        AND l.trace_id IN (SELECT trace_id FROM failed)
+        AND position(l.attributes, '"exception.') > 0 AND (JSONExtractString(l.attributes, 'exception.type') != '' OR JSONExtractString(l.attributes, 'exception.message') != '')
+      UNION ALL
+      SELECT s.trace_id AS trace_id, s.span_id AS span_id, s.start_time_ns AS at, (
+        substringUTF8(if(JSONExtractString(event, 'exception.type') = '', 'Error', JSONExtractString(event, 'exception.type')), 1, 256),
+        substringUTF8(JSONExtractString(event, 'exception.message'), 1, 2048),
+        substringUTF8(JSONExtractString(event, 'exception.stacktrace'), 1, 65536)
+      ) AS exception
+      FROM spans_v1 AS s
+      ARRAY JOIN [JSONExtractRaw(arrayLast(event -> JSONExtractString(event, 'name') = 'exception',
+        splitByString(',	', substring(s.events, 2, length(s.events) - 2))), 'attributes')] AS event
+      WHERE s.app_id = {app_id:UInt32} AND s.start_time_ns >= ({start:Int64} - 60000) * 1000000 AND s.start_time_ns < (least({end:Int64}, 7258118400000) + 86400000) * 1000000
+        AND s.trace_id IN (SELECT trace_id FROM failed)
+        AND NOT (s.kind = 'SERVER' AND match(s.attributes, '"http[.](?:request[.])?method":')) AND s.status = 'ERROR' AND position(s.events, '"exception"') > 0 AND (JSONExtractString(event, 'exception.type') != '' OR JSONExtractString(event, 'exception.message') != '')
+    ),
+    above AS (
+      SELECT trace_id, span_id, toUInt16(0) AS steps, max(at) AS at, span_id AS of FROM recorded GROUP BY trace_id, span_id
+      UNION ALL
+      SELECT a.trace_id, s.parent_span_id, toUInt16(a.steps + 1), a.at, a.of
+      FROM above AS a INNER JOIN spans AS s ON s.trace_id = a.trace_id AND s.span_id = a.span_id
+      WHERE NOT s.is_request AND a.steps < 100
+    ),
+    nearest AS (
+      SELECT f.timestamp AS timestamp, f.request_uuid AS request_uuid, a.trace_id AS trace_id,
+        argMax(a.of, (-a.steps, a.at, a.of)) AS span_id
+      FROM above AS a INNER JOIN failed AS f ON f.request_uuid = (lower(hex(SHA256(concat(lower(hex(a.trace_id)), lower(hex(a.span_id)))))) AS digest,
+      toUUID(concat(substring(digest, 1, 8), '-', substring(digest, 9, 4), '-8', substring(digest, 14, 3), '-',
+        substring('89ab', bitAnd(reinterpretAsUInt8(unhex(concat('0', substring(digest, 17, 1)))), 3) + 1, 1),
+        substring(digest, 18, 3), '-', substring(digest, 21, 12)))).2
+      GROUP BY f.timestamp, f.request_uuid, a.trace_id
+    )
+    SELECT n.timestamp AS timestamp, n.request_uuid AS request_uuid, argMax(r.exception, (r.at, r.exception)) AS last,
+      toNullable(last.1) AS found_type, toNullable(last.2) AS found_message, toNullable(last.3) AS found_stacktrace
+    FROM nearest AS n INNER JOIN recorded AS r ON r.trace_id = n.trace_id AND r.span_id = n.span_id
+    GROUP BY n.timestamp, n.request_uuid
+  ) AS found USING (timestamp, request_uuid)
   WHERE true
   AND arrayExists(header -> lower(header.1) = {filter_0_key:String} AND positionCaseInsensitiveUTF8(header.2, {filter_0:String}) > 0, capture_members.request_headers)
   AND record_members.url LIKE {filter_1:String}

@@ -44,6 +44,13 @@ interface ExportColumn extends FilterColumn {
   readonly json?: string;
 }
 
+/** Fields of which the trace of a request may have the value. */
+export const EXCEPTION_FIELDS: ReadonlySet<ExportField> = new Set([
+  'exception_type',
+  'exception_message',
+  'exception_stacktrace',
+]);
+
 /** Public clients read signed 32-bit integers, so a longer time is clamped. */
 const SHORT_TIME = 'toInt32(least(response_time_ms, 2147483647))';
 const TRACE = `nullIf(lower(hex(trace_id)), '${'0'.repeat(32)}')`;
@@ -86,9 +93,9 @@ export const EXPORT_COLUMNS: Readonly<Record<ExportField, ExportColumn>> = {
     shown: `nullIf(toString(client_country_iso_code), '')`,
     json: `if(client_country_iso_code = '', 'null', toJSONString(client_country_iso_code))`,
   },
-  exception_type: nullable('exception_type', 'Nullable(String)'),
-  exception_message: fromCapture('exception', '.message'),
-  exception_stacktrace: fromCapture('exception', '.stacktrace'),
+  exception_type: nullable('ifNull(exception_type, found_type)', 'Nullable(String)'),
+  exception_message: fromException('message'),
+  exception_stacktrace: fromException('stacktrace'),
   sentry_event_id: fromCapture('exception', '.tracker_event_id'),
 };
 
@@ -104,6 +111,15 @@ function fromCapture(name: keyof typeof CAPTURE, part = ''): ExportColumn {
   return {
     ...nullable(`capture_members.${name}${part}`, part === '' ? CAPTURE[name] : 'Nullable(String)'),
     member: { from: 'capture', name },
+  };
+}
+
+/** A captured exception comes before one that was found in the trace. */
+function fromException(name: 'message' | 'stacktrace'): ExportColumn {
+  const { member } = fromCapture('exception');
+  return {
+    ...nullable(`ifNull(capture_members.exception.${name}, found_${name})`, 'Nullable(String)'),
+    ...(member && { member }),
   };
 }
 

@@ -1,5 +1,12 @@
 import { type Predicate, and, endpointIn, envIn, inScope } from '../../../queries/predicates.js';
-import { compare, compareHeaders, not, splitNegation } from '../../../queries/filters/comparison.js';
+import {
+  type FilterColumn,
+  compare,
+  compareHeaders,
+  not,
+  splitNegation,
+} from '../../../queries/filters/comparison.js';
+import { HAS_NO_EXCEPTION } from '../request-exceptions.js';
 import { EXPORT_COLUMNS } from './export-columns.js';
 import type { ExportQuery, ExportRange } from './export-query.js';
 import { EXPORT_FILTERS, type ExportField, type ExportFilter } from './export.input.js';
@@ -68,9 +75,13 @@ export function chooseRows(
 }
 
 /** A filter as a condition on columns; for names, on their IDs, because there are few. */
-export function toLogCondition(filter: ExportFilter, index: number): Predicate {
+export function toLogCondition(
+  filter: ExportFilter,
+  index: number,
+  column: FilterColumn = EXPORT_COLUMNS[filter.field],
+): Predicate {
   const { field } = filter;
-  const [kind, param, column] = [EXPORT_FILTERS[field], `filter_${index}`, EXPORT_COLUMNS[field]];
+  const [kind, param] = [EXPORT_FILTERS[field], `filter_${index}`];
   if (field === 'request_headers' || field === 'response_headers')
     return compareHeaders(column.sql, kind, filter, param);
   if (field !== 'env' && field !== 'path') return compare(column, kind, filter, param);
@@ -83,6 +94,13 @@ export function toLogCondition(filter: ExportFilter, index: number): Predicate {
   const named = compare({ sql: field === 'env' ? 'name' : 'path' }, kind, { ...filter, op }, param);
   const found = field === 'env' ? envIn(named) : endpointIn(named);
   return isNegated ? not(found) : found;
+}
+
+/** A filter on the type of the exception, as far as the record itself shows it. */
+export function mayHaveException(filter: ExportFilter, index: number): Predicate {
+  const stored = { sql: 'exception_type', isNull: 'isNull(exception_type)' };
+  const { sql, params } = toLogCondition(filter, index, stored);
+  return { sql: `(${sql} OR ${HAS_NO_EXCEPTION})`, params };
 }
 
 /**

@@ -4,8 +4,22 @@ import { type FileFormat, isTyped } from '../../../shared/file-format.js';
 import { EMPTY_CAPTURE_JSON } from '../../../records/capture.js';
 import type { RequestLogKey } from '../request-log-key.js';
 import { RECORD_HEAD_SQL } from '../request-log.record.js';
-import { BEFORE_LOGS, CAPTURE, EXPORT_COLUMNS, type Member, RECORD } from './export-columns.js';
-import { IN_RANGE, chooseRows, canSelectPage, toLogCondition } from './export-conditions.js';
+import { selectExceptions } from '../request-exceptions.js';
+import {
+  BEFORE_LOGS,
+  CAPTURE,
+  EXCEPTION_FIELDS,
+  EXPORT_COLUMNS,
+  type Member,
+  RECORD,
+} from './export-columns.js';
+import {
+  IN_RANGE,
+  canSelectPage,
+  chooseRows,
+  mayHaveException,
+  toLogCondition,
+} from './export-conditions.js';
 import type { ExportQuery, ExportRange } from './export-query.js';
 import type { ExportField } from './export.input.js';
 
@@ -80,8 +94,13 @@ FROM (
   };
 }
 
+const CAPTURED = `if(captured_json = '', {empty_capture:String}, captured_json)`;
+/** No JSON string contains the name of a member unescaped. */
+const WITH_EXCEPTION = `if(isNull(found_type), ${CAPTURED}, replaceOne(${CAPTURED}, ',"exception":null,"logs":[', concat(
+      ',"exception":{"type":', toJSONString(assumeNotNull(found_type)), ',"message":', toJSONString(assumeNotNull(found_message)),
+      ',"stacktrace":', toJSONString(assumeNotNull(found_stacktrace)), ',"tracker_event_id":null,"sentry_event_id":null},"logs":[')))`;
 const WHOLE_RECORD = `concat(${RECORD_HEAD_SQL},
-    substring(record_json, 1, length(record_json) - 1), ',', substring(if(captured_json = '', {empty_capture:String}, captured_json), 2))`;
+    substring(record_json, 1, length(record_json) - 1), ',', substring(${WITH_EXCEPTION}, 2))`;
 
 /**
  * A row as the text of a JSON object. JSON text of the store is copied: decoding and encoding it would double
@@ -119,8 +138,15 @@ function readRows(
     member: canSelectPage(filter) ? undefined : EXPORT_COLUMNS[filter.field].member,
   }));
   const chosen = chooseRows(appId, query, range);
-  const byColumns = and(...conditions.filter(({ member }) => !member).map(({ condition }) => condition));
-  const byMembers = and(...conditions.filter(({ member }) => member).map(({ condition }) => condition));
+  const isLate = ({ filter: { field }, member }: (typeof conditions)[number]) =>
+    member !== undefined || EXCEPTION_FIELDS.has(field);
+  const byColumns = and(
+    ...conditions.filter((one) => !isLate(one)).map(({ condition }) => condition),
+    ...query.filters.map((filter, index) =>
+      filter.field === 'exception_type' ? mayHaveException(filter, index) : undefined,
+    ),
+  );
+  const byMembers = and(...conditions.filter(isLate).map(({ condition }) => condition));
   const isCopied = (field: ExportField) => format === 'ndjson' && EXPORT_COLUMNS[field].json !== undefined;
   const members = [
     ...(fields === 'whole' ? [] : fields.filter((field) => !isCopied(field))).flatMap(
@@ -149,9 +175,15 @@ function readRows(
     FROM request_logs_v1
     WHERE ${where}
   ) AS logs`;
+  const exceptions = `
+  LEFT ANY JOIN (${selectExceptions(where)}
+  ) AS found USING (timestamp, request_uuid)`;
   const needsCaptures = fields === 'whole' || captured !== '';
+  const needsExceptions =
+    fields === 'whole' ||
+    [...fields, ...query.filters.map(({ field }) => field)].some((field) => EXCEPTION_FIELDS.has(field));
   return {
-    from: `${logs}${needsCaptures ? captures : ''}${byMembers.sql === '' ? '' : `\n  WHERE true${byMembers.sql}`}`,
+    from: `${logs}${needsCaptures ? captures : ''}${needsExceptions ? exceptions : ''}${byMembers.sql === '' ? '' : `\n  WHERE true${byMembers.sql}`}`,
     params: { ...chosen.params, ...byColumns.params, ...byMembers.params },
   };
 }

@@ -63,7 +63,7 @@ const FRAMEWORK = [
   'process.processTicksAndRejections (node:internal/process/task_queues:105:5)',
 ];
 
-/** The unhandled exception of a 500; null for other responses (docs/contract.md#captures). */
+/** The unhandled exception of a 500; null for other responses (docs/contract.md#exceptions). */
 export function createException(
   random: Random,
   { status_code, entity }: DemoRequest,

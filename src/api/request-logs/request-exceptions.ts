@@ -1,0 +1,92 @@
+import { EVENT_SEPARATOR } from '../../records/capture.js';
+import { MAX_MESSAGE, MAX_STACKTRACE, MAX_TYPE } from '../../records/limits.js';
+
+/**
+ * Spans and log records of a trace may begin this long before the start of their request, because clocks
+ * differ, and this long after it.
+ */
+export const TRACE_BEFORE_MS = 60_000;
+export const TRACE_AFTER_MS = 24 * 3_600_000;
+
+/**
+ * Matches the attributes of a SERVER span that is an HTTP request. No JSON string contains such a name
+ * unescaped.
+ */
+export const HAS_METHOD = '"http[.](?:request[.])?method":';
+const IS_REQUEST = `(s.kind = 'SERVER' AND match(s.attributes, '${HAS_METHOD}'))`;
+
+/** Spans between an exception and its request; with more there may be a circle. */
+const MAX_STEPS = 100;
+
+/** Whether the exception of a request may be in its trace. */
+export const HAS_NO_EXCEPTION = `(status_code >= 500 AND isNull(exception_type) AND trace_id != toFixedString('', 16))`;
+
+/** The UUID of the request of a span, as `findRequestUuid` makes it. */
+const REQUEST_UUID = `(lower(hex(SHA256(concat(lower(hex(a.trace_id)), lower(hex(a.span_id)))))) AS digest,
+      toUUID(concat(substring(digest, 1, 8), '-', substring(digest, 9, 4), '-8', substring(digest, 14, 3), '-',
+        substring('89ab', bitAnd(reinterpretAsUInt8(unhex(concat('0', substring(digest, 17, 1)))), 3) + 1, 1),
+        substring(digest, 18, 3), '-', substring(digest, 21, 12)))).2`;
+const member = (json: string, name: string) => `JSONExtractString(${json}, 'exception.${name}')`;
+const exception = (json: string) => `(
+        substringUTF8(if(${member(json, 'type')} = '', 'Error', ${member(json, 'type')}), 1, ${MAX_TYPE}),
+        substringUTF8(${member(json, 'message')}, 1, ${MAX_MESSAGE}),
+        substringUTF8(${member(json, 'stacktrace')}, 1, ${MAX_STACKTRACE})
+      )`;
+const isException = (json: string) => `(${member(json, 'type')} != '' OR ${member(json, 'message')} != '')`;
+/** Later nanoseconds exceed 64 bits, and a window may end then. */
+const END = Date.UTC(2200, 0, 1);
+const inTime = (column: string) =>
+  `${column} >= ({start:Int64} - ${TRACE_BEFORE_MS}) * 1000000 AND ${column} < (least({end:Int64}, ${END}) + ${TRACE_AFTER_MS}) * 1000000`;
+
+/**
+ * The exceptions of failed requests that recorded none themselves (docs/contract.md#exceptions): columns
+ * `timestamp`, `request_uuid`, and the exception's `found_type`, `found_message` and `found_stacktrace`.
+ *
+ * @param where condition on `request_logs_v1`; its window is {start} to {end}
+ */
+export const selectExceptions = (where: string) => `
+    WITH RECURSIVE failed AS (
+      SELECT timestamp, request_uuid, trace_id FROM request_logs_v1
+      WHERE ${where}
+        AND ${HAS_NO_EXCEPTION}
+    ),
+    spans AS (
+      SELECT s.trace_id AS trace_id, s.span_id AS span_id, s.parent_span_id AS parent_span_id, ${IS_REQUEST} AS is_request
+      FROM spans_v1 AS s
+      WHERE s.app_id = {app_id:UInt32} AND ${inTime('s.start_time_ns')}
+        AND s.trace_id IN (SELECT trace_id FROM failed)
+      LIMIT 1 BY s.trace_id, s.span_id
+    ),
+    recorded AS (
+      SELECT l.trace_id AS trace_id, if(l.server_span_id = toFixedString('', 8), l.span_id, l.server_span_id) AS span_id,
+        l.timestamp_ns AS at, ${exception('l.attributes')} AS exception
+      FROM application_logs_v1 AS l
+      WHERE l.app_id = {app_id:UInt32} AND ${inTime('l.timestamp_ns')}
+        AND l.trace_id IN (SELECT trace_id FROM failed)
+        AND position(l.attributes, '"exception.') > 0 AND ${isException('l.attributes')}
+      UNION ALL
+      SELECT s.trace_id AS trace_id, s.span_id AS span_id, s.start_time_ns AS at, ${exception('event')} AS exception
+      FROM spans_v1 AS s
+      ARRAY JOIN [JSONExtractRaw(arrayLast(event -> JSONExtractString(event, 'name') = 'exception',
+        splitByString('${EVENT_SEPARATOR}', substring(s.events, 2, length(s.events) - 2))), 'attributes')] AS event
+      WHERE s.app_id = {app_id:UInt32} AND ${inTime('s.start_time_ns')}
+        AND s.trace_id IN (SELECT trace_id FROM failed)
+        AND NOT ${IS_REQUEST} AND s.status = 'ERROR' AND position(s.events, '"exception"') > 0 AND ${isException('event')}
+    ),
+    above AS (
+      SELECT trace_id, span_id, toUInt16(0) AS steps, max(at) AS at, span_id AS of FROM recorded GROUP BY trace_id, span_id
+      UNION ALL
+      SELECT a.trace_id, s.parent_span_id, toUInt16(a.steps + 1), a.at, a.of
+      FROM above AS a INNER JOIN spans AS s ON s.trace_id = a.trace_id AND s.span_id = a.span_id
+      WHERE NOT s.is_request AND a.steps < ${MAX_STEPS}
+    ),
+    nearest AS (
+      SELECT f.timestamp AS timestamp, f.request_uuid AS request_uuid, a.trace_id AS trace_id,
+        argMax(a.of, (-a.steps, a.at, a.of)) AS span_id
+      FROM above AS a INNER JOIN failed AS f ON f.request_uuid = ${REQUEST_UUID}
+      GROUP BY f.timestamp, f.request_uuid, a.trace_id
+    )
+    SELECT n.timestamp AS timestamp, n.request_uuid AS request_uuid, argMax(r.exception, (r.at, r.exception)) AS last,
+      toNullable(last.1) AS found_type, toNullable(last.2) AS found_message, toNullable(last.3) AS found_stacktrace
+    FROM nearest AS n INNER JOIN recorded AS r ON r.trace_id = n.trace_id AND r.span_id = n.span_id
+    GROUP BY n.timestamp, n.request_uuid`;
