@@ -3,14 +3,17 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { gunzipSync } from 'node:zlib';
 import { thisMachine } from '../bench/machine.js';
 import { figure, table } from '../bench/report/markdown.js';
+import { type GrpcAnswer, GrpcSender, readRetryDelay } from '../collector/setup/grpc.js';
 import { buildSync } from '../collector/setup/messages.js';
+import type { Signal } from '../collector/setup/otlp.js';
 import { quantile } from '../resilience/load.js';
 import { ProductProcess } from '../setup/product-process.js';
 import { copyStore } from '../setup/schema.js';
 import type { PageBody } from '../setup/tenant.js';
-import { BODIES, type HostileBody } from './bodies.js';
+import { BODIES, GRPC_WAY, type HostileBody } from './bodies.js';
 import { type Sample, request } from './http.js';
 import { type Team, Template } from './template.js';
 import { ENVIRONMENT, NODE_OPTIONS } from './test-bed.js';
@@ -63,7 +66,7 @@ describe('another team is served, and the process lives within its memory, besid
     const [startedAt, processorBefore] = [performance.now(), service.processorSeconds];
     const isAnswered = new AbortController();
     const [response, accepted, reads] = await Promise.all([
-      send(body).finally(() => {
+      (body.way.startsWith(GRPC_WAY) ? sendOverGrpc(body) : send(body)).finally(() => {
         isAnswered.abort();
       }),
       sendCount(neighbour!),
@@ -103,6 +106,30 @@ describe('another team is served, and the process lives within its memory, besid
     expect(data.reduce((sum, { requests }) => sum + requests, 0)).toBe(rows.length);
   });
 });
+
+/** What a call of gRPC ends with, as the status of HTTP. */
+const STATUSES: Partial<Record<GrpcAnswer['code'], number>> = {
+  OK: 200,
+  INVALID_ARGUMENT: 400,
+  RESOURCE_EXHAUSTED: 413,
+};
+
+/** Sends a packed body as the message of a call, which the client packs again. */
+async function sendOverGrpc({ way, body }: HostileBody): Promise<Pick<Sample, 'status' | 'text'>> {
+  const sender = new GrpcSender(service.grpcAddress, attacker!.token);
+  const message = gunzipSync(body);
+  try {
+    for (;;) {
+      const answer = await sender.send(way.slice(GRPC_WAY.length) as Signal, message, { gzip: true });
+      const delay = readRetryDelay(answer);
+      if (delay === undefined)
+        return { status: STATUSES[answer.code] ?? 0, text: `${answer.details} ${answer.bytes.toString()}` };
+      await pause(delay * 1000);
+    }
+  } finally {
+    sender.close();
+  }
+}
 
 async function send({ way, headers, body }: HostileBody): Promise<Sample> {
   const { clientId, token } = attacker!;

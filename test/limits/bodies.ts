@@ -6,7 +6,7 @@ import { MIB } from './messages.js';
 /** One body that makes much work of little, and the answer that the contract promises. */
 export interface HostileBody {
   name: string;
-  /** `v1/traces`, or the kind of a message of the hub. */
+  /** `v1/traces`, `grpc/traces`, or the kind of a message of the hub. */
   way: string;
   headers: Record<string, string>;
   body: Buffer<ArrayBuffer>;
@@ -15,6 +15,7 @@ export interface HostileBody {
   says?: RegExp;
 }
 
+export const GRPC_WAY = 'grpc/';
 /** What a masked value costs most: many short secrets. */
 const SECRETS = ['token=1&', 'password=abc Bearer ', '<token>1</token>', 'token:"1",'] as const;
 const [TOKENS, PASSWORDS, ELEMENTS, MEMBERS] = SECRETS;
@@ -195,9 +196,8 @@ const line = (members: object = {}) =>
   });
 const header = (value: string) => line({ request_headers: [['x', value]] });
 
-/** The bodies, made one at a time: all together they are hundreds of megabytes. */
-export const BODIES: readonly (() => HostileBody)[] = [
-  // The six of the attack.
+/** Bodies of OTLP that come over HTTP and over gRPC. */
+const BOTH_WAYS: readonly (() => HostileBody)[] = [
   () =>
     otlp(
       'traces',
@@ -206,6 +206,44 @@ export const BODIES: readonly (() => HostileBody)[] = [
       exported(scopeOf(span(attributeOf(9, 'x', fill(TOKENS, 48e6))))),
       UNPACKS_TO_MUCH,
     ),
+  () =>
+    packedOtlp(
+      'traces',
+      '300,000 events of one span',
+      200,
+      exported(scopeOf(span(fill(field(11, field(2, 'e')), 1_500_000)))),
+      /at most 50000 values/,
+    ),
+  () =>
+    packedOtlp(
+      'traces',
+      'a list of a million values',
+      200,
+      exported(scopeOf(span(field(9, field(1, 'x'), field(2, field(5, fill(field(1, anyText('v')), 5e6))))))),
+      /at most 50000 values/,
+    ),
+  () => {
+    let value = anyText('v');
+    for (let depth = 0; depth < 5_000; depth++) value = field(5, field(1, value));
+    return packedOtlp(
+      'traces',
+      'a list of 5,000 lists in each other',
+      400,
+      exported(scopeOf(span(field(9, field(1, 'x'), field(2, value))))),
+    );
+  },
+];
+/** The body as the message of a call. */
+const overGrpc = (make: () => HostileBody) => (): HostileBody => {
+  const body = make();
+  return { ...body, name: `gRPC ${body.name}`, way: body.way.replace('v1/', GRPC_WAY) };
+};
+
+/** The bodies, made one at a time: all together they are hundreds of megabytes. */
+export const BODIES: readonly (() => HostileBody)[] = [
+  ...BOTH_WAYS,
+  ...BOTH_WAYS.map(overGrpc),
+  // The others of the attack.
   () =>
     otlp(
       'traces',
@@ -281,14 +319,6 @@ export const BODIES: readonly (() => HostileBody)[] = [
   () =>
     packedOtlp(
       'traces',
-      '300,000 events of one span',
-      200,
-      exported(scopeOf(span(fill(field(11, field(2, 'e')), 1_500_000)))),
-      /at most 50000 values/,
-    ),
-  () =>
-    packedOtlp(
-      'traces',
       '1,000 events of 7,000 characters',
       200,
       exported(
@@ -301,14 +331,6 @@ export const BODIES: readonly (() => HostileBody)[] = [
       '200,000 links of one span',
       200,
       exported(scopeOf(span(fill(field(13, field(1, 'x'.repeat(16))), 4e6)))),
-      /at most 50000 values/,
-    ),
-  () =>
-    packedOtlp(
-      'traces',
-      'a list of a million values',
-      200,
-      exported(scopeOf(span(field(9, field(1, 'x'), field(2, field(5, fill(field(1, anyText('v')), 5e6))))))),
       /at most 50000 values/,
     ),
   () =>
