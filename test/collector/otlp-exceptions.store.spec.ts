@@ -8,6 +8,7 @@ import {
   Status_StatusCode,
 } from '../../src/sources/otlp/generated/opentelemetry/proto/trace/v1/trace_pb.js';
 import { WITHOUT_CACHE } from '../setup/app.js';
+import { callTool, connectClient, readRows } from '../setup/mcp.js';
 import { Client, TestService } from './setup/collector.js';
 import { GrpcSender } from './setup/grpc.js';
 import {
@@ -224,6 +225,19 @@ describe('an exception that comes as a log record', () => {
     expect(await readBoth(span)).toEqual(both({ type: 'Rpc', message: '', stacktrace: '' }));
     await sender.deliver('logs', logs([named]));
     expect(await readBoth(span)).toEqual(both(BOOM));
+  });
+
+  it('is in what agents read', async () => {
+    const span = failing();
+    await sender.deliver('traces', traces([span]));
+    await sender.deliver('logs', logs([record(span, BOOM)]));
+    const agent = await connectClient(service.api.url, { 'Api-Key': client.tenant.key });
+    const { text } = await callTool(agent, 'get_request', { request_uuid: buildUuid(span) });
+    expect(text).toContain('ValueError: boom');
+    const filters = [{ field: 'exception_type', op: 'eq', value: 'ValueError' }];
+    const found = await callTool(agent, 'search_requests', { fields: ['exception_message'], filters });
+    expect(readRows(found)).toMatchObject([{ request_uuid: buildUuid(span), exception_message: 'boom' }]);
+    await agent.close();
   });
 
   it('is masked and cut as that of a span', async () => {

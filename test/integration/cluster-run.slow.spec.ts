@@ -1,8 +1,10 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createAdmin } from '../../src/ops/admin/admin.js';
+import { AppScopedStore } from '../../src/api/apps/app-scoped-store.js';
+import { ExportRepository } from '../../src/api/request-logs/export/export.repository.js';
 import { CountsDeletion } from '../../src/ops/admin/counts-deletion.js';
 import { ClickHouse } from '../../src/store/client/clickhouse.client.js';
 import { fillCluster } from '../../src/store/migrations/cluster-ddl.js';
@@ -15,6 +17,7 @@ import { RequestsWriter } from '../../src/write/requests.writer.js';
 import { TestCollector } from '../collector/setup/collector.js';
 import { logFile } from '../collector/setup/log-file.js';
 import { buildCount, buildLogItem, buildSync } from '../collector/setup/messages.js';
+import { OtlpSender, attributes, logs, nanosecondsAgo, serverSpan, traces } from '../collector/setup/otlp.js';
 import { buildRequest } from '../factories/request.factory.js';
 import { SAMPLE_UUID, listFiles, listOperations, listQueries } from '../setup/all-operations.js';
 import { ConfiguredServer } from '../setup/configured-server.js';
@@ -156,6 +159,33 @@ describe('the product on Distributed tables', () => {
     const [day] = paths.filter((path) => path.includes('traffic?interval=day'));
     const requests = getBody(day!).data.map((period: { requests: number }) => period.requests);
     expect(requests.reduce((sum: number, request: number) => sum + request, 0)).toBe(4);
+  });
+
+  it('finds the exception of a request in its trace', async () => {
+    const admin = createAdmin(store);
+    const { id } = await admin.teams.create('Failing', 'premium');
+    const app = await admin.apps.create(id, 'Shop', 'express');
+    const { token } = await admin.writeTokens.create(app.id);
+    const collector = await TestCollector.start(store, config);
+    const sender = new OtlpSender(collector.url, token);
+    const { traceId, spanId, ...span } = serverSpan({ 'http.response.status_code': 500 });
+    const below = { traceId, spanId: randomBytes(8), parentSpanId: spanId };
+    await sender.deliver(
+      'traces',
+      traces([serverSpan({}, { ...below, kind: 1 }), { traceId, spanId, ...span }]),
+    );
+    const exception = attributes({ 'exception.type': 'E', 'exception.message': 'm' });
+    const record = { traceId, spanId: below.spanId, timeUnixNano: nanosecondsAgo(1_000) };
+    await sender.deliver('logs', logs([{ ...record, attributes: exception }]));
+    await collector.stop();
+    const window = { start: 0, end: Date.now() };
+    const scope = { teamId: id, appId: app.id, excludedEndpointIds: [] } as never;
+    const fields = ['exception_type', 'exception_message'] as const;
+    const source = new ExportRepository(new AppScopedStore(store)).createSource(scope, {
+      ...{ format: 'ndjson', fields, filters: [], window, scope },
+    });
+    const page = await source.readPage({ after: undefined, last: undefined }, undefined);
+    expect(page.toString()).toBe('{"exception_type":"E","exception_message":"m"}\n');
   });
 
   it('finds by terms on the shard of the app', async () => {
