@@ -9,6 +9,7 @@ import { ConfigModule } from './config/config.module.js';
 import { ConsumersModule } from './api/consumers/consumers.module.js';
 import { EndpointsModule } from './api/endpoints/endpoints.module.js';
 import { HealthModule } from './ops/health/health.module.js';
+import { ErrorsModule } from './api/errors/errors.module.js';
 import { FallbackModule } from './platform/http/fallback.module.js';
 import { McpModule } from './mcp/mcp.module.js';
 import { TelemetryModule } from './platform/telemetry/telemetry.module.js';
@@ -33,6 +34,7 @@ import { TrafficModule } from './api/traffic/traffic.module.js';
     TrafficModule,
     AppMetricsModule,
     ChangesModule,
+    ErrorsModule,
     TracesModule,
     McpModule,
     FallbackModule,

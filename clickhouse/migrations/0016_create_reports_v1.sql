@@ -1,5 +1,6 @@
--- What applications report beside counts and logs. No operation shows it yet; what is not kept cannot be had back.
--- Door for errors that the client libraries grouped: one row for each error of a message, with how often it came.
+-- What applications report beside counts and logs.
+-- Landing table for errors: those that client libraries report with their number, and exceptions of single requests. A row whose
+-- `errors` is 0 is an example of an error that is counted by a report.
 CREATE TABLE IF NOT EXISTS reported_errors
 -- cluster: CREATE TABLE IF NOT EXISTS {database}.reported_errors_local ON CLUSTER {cluster}
 (
@@ -8,12 +9,15 @@ CREATE TABLE IF NOT EXISTS reported_errors
     app_env_id      UInt32,
     endpoint_id     UInt32,
     consumer_id     UInt32,
-    kind            Enum8('validation' = 0, 'server' = 1),
+    fingerprint     UInt64 COMMENT 'equal for occurrences of one error',
+    kind            Enum8('validation' = 0, 'server' = 1, 'exception' = 2),
     type            LowCardinality(String),
     message         String,
     location        Array(String) COMMENT 'of a validation error: the path to the value',
-    stacktrace      String COMMENT 'of a server error',
+    stacktrace      String,
     sentry_event_id String,
+    request_uuid    UUID COMMENT 'all zeros: a report of several requests',
+    trace_id        String COMMENT 'hex; empty: none',
     errors          UInt64
 )
 ENGINE = Null;
@@ -21,7 +25,7 @@ ENGINE = Null;
 CREATE TABLE IF NOT EXISTS {database}.reported_errors ON CLUSTER {cluster} AS {database}.reported_errors_local
 ENGINE = Distributed('{cluster}', '{database}', 'reported_errors_local', sipHash64(app_id));
 -- statement
--- Errors with their texts, kept as long as the logs.
+-- Errors with their texts, kept as long as the logs. Equal texts are next to each other, so that they take little room.
 CREATE TABLE IF NOT EXISTS errors_v1
 -- cluster: CREATE TABLE IF NOT EXISTS {database}.errors_v1_local ON CLUSTER {cluster}
 (
@@ -30,18 +34,21 @@ CREATE TABLE IF NOT EXISTS errors_v1
     app_env_id      UInt32 CODEC(ZSTD(1)),
     endpoint_id     UInt32 CODEC(ZSTD(1)),
     consumer_id     UInt32 CODEC(ZSTD(1)),
-    kind            Enum8('validation' = 0, 'server' = 1),
+    fingerprint     UInt64 CODEC(ZSTD(1)),
+    kind            Enum8('validation' = 0, 'server' = 1, 'exception' = 2),
     type            LowCardinality(String),
     message         String CODEC(ZSTD(1)),
     location        Array(String) CODEC(ZSTD(1)),
     stacktrace      String CODEC(ZSTD(1)),
     sentry_event_id String CODEC(ZSTD(1)),
+    request_uuid    UUID CODEC(NONE),
+    trace_id        FixedString(16) CODEC(NONE),
     errors          UInt64 CODEC(T64, ZSTD(1))
 )
 ENGINE = MergeTree
 -- cluster: ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/errors_v1', '{replica}')
 PARTITION BY toStartOfInterval(timestamp, INTERVAL 3 DAY)
-ORDER BY (app_id, kind, endpoint_id, type, timestamp)
+ORDER BY (app_id, fingerprint, app_env_id, timestamp)
 TTL toDateTime(timestamp) + INTERVAL 15 DAY + INTERVAL 1 SECOND
 SETTINGS ttl_only_drop_parts = 1, non_replicated_deduplication_window = 10000,
 -- cluster: SETTINGS ttl_only_drop_parts = 1, replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800,
@@ -53,28 +60,31 @@ ENGINE = Distributed('{cluster}', '{database}', 'errors_v1_local', sipHash64(app
 -- What is older than the logs' retention would only be written to be dropped.
 CREATE MATERIALIZED VIEW IF NOT EXISTS errors_mv_v1 TO errors_v1 AS
 -- cluster: CREATE MATERIALIZED VIEW IF NOT EXISTS {database}.errors_mv_v1 ON CLUSTER {cluster} TO {database}.errors_v1_local AS
-SELECT *
+SELECT * REPLACE (toFixedString(unhex(trace_id), 16) AS trace_id)
 FROM reported_errors
 -- cluster: FROM {database}.reported_errors_local
 WHERE timestamp > now64(3) - INTERVAL 15 DAY;
 -- statement
--- How many errors of a kind and type there were, kept as long as the traffic.
+-- How often each error came, kept as long as the traffic. The fingerprint stands for kind, type and endpoint, which take no room behind it.
 CREATE TABLE IF NOT EXISTS error_counts_per_15m_v1
 -- cluster: CREATE TABLE IF NOT EXISTS {database}.error_counts_per_15m_v1_local ON CLUSTER {cluster}
 (
     app_id      UInt32,
-    bucket      DateTime('UTC') CODEC(Delta(4), ZSTD(1)),
+    fingerprint UInt64 CODEC(ZSTD(1)),
     app_env_id  UInt32 CODEC(ZSTD(1)),
-    endpoint_id UInt32 CODEC(ZSTD(1)),
+    bucket      DateTime('UTC') CODEC(Delta(4), ZSTD(1)),
     consumer_id UInt32 CODEC(ZSTD(1)),
-    kind        Enum8('validation' = 0, 'server' = 1),
+    kind        Enum8('validation' = 0, 'server' = 1, 'exception' = 2),
     type        LowCardinality(String),
-    errors      UInt64 CODEC(T64, ZSTD(1))
+    endpoint_id UInt32 CODEC(ZSTD(1)),
+    errors      SimpleAggregateFunction(sum, UInt64) CODEC(T64, ZSTD(1)),
+    first_seen  SimpleAggregateFunction(min, DateTime64(3, 'UTC')) CODEC(Delta(8), ZSTD(1)),
+    last_seen   SimpleAggregateFunction(max, DateTime64(3, 'UTC')) CODEC(Delta(8), ZSTD(1))
 )
-ENGINE = SummingMergeTree(errors)
--- cluster: ENGINE = ReplicatedSummingMergeTree('/clickhouse/tables/{shard}/{database}/error_counts_per_15m_v1', '{replica}', errors)
+ENGINE = AggregatingMergeTree
+-- cluster: ENGINE = ReplicatedAggregatingMergeTree('/clickhouse/tables/{shard}/{database}/error_counts_per_15m_v1', '{replica}')
 PARTITION BY toYYYYMM(bucket)
-ORDER BY (app_id, bucket, app_env_id, endpoint_id, consumer_id, kind, type)
+ORDER BY (app_id, fingerprint, app_env_id, bucket, consumer_id, kind, type, endpoint_id)
 TTL bucket + INTERVAL 13 MONTH + INTERVAL 4 DAY
 SETTINGS ttl_only_drop_parts = 1, non_replicated_deduplication_window = 10000,
 -- cluster: SETTINGS ttl_only_drop_parts = 1, replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800,
@@ -87,16 +97,20 @@ CREATE MATERIALIZED VIEW IF NOT EXISTS error_counts_per_15m_mv_v1 TO error_count
 -- cluster: CREATE MATERIALIZED VIEW IF NOT EXISTS {database}.error_counts_per_15m_mv_v1 ON CLUSTER {cluster} TO {database}.error_counts_per_15m_v1_local AS
 SELECT
     app_id,
-    toStartOfFifteenMinutes(toDateTime(timestamp, 'UTC')) AS bucket,
+    fingerprint,
     app_env_id,
-    endpoint_id,
+    toStartOfFifteenMinutes(toDateTime(timestamp, 'UTC')) AS bucket,
     consumer_id,
     kind,
     type,
-    sum(e.errors) AS errors
+    endpoint_id,
+    sum(e.errors) AS errors,
+    min(e.timestamp) AS first_seen,
+    max(e.timestamp) AS last_seen
 FROM reported_errors AS e
 -- cluster: FROM {database}.reported_errors_local AS e
-GROUP BY app_id, bucket, app_env_id, endpoint_id, consumer_id, kind, type;
+WHERE e.errors > 0
+GROUP BY app_id, fingerprint, app_env_id, bucket, consumer_id, kind, type, endpoint_id;
 -- statement
 -- Door for what a process of an application says of itself: that it started, that it is there, what it uses.
 CREATE TABLE IF NOT EXISTS instance_reports

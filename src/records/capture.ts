@@ -101,6 +101,19 @@ export function toCaptureJson(capture: Capture): string {
 }
 
 /**
+ * The exception in the `captured_json` of a request, and the ID of its trace; undefined without one. Names of
+ * members cannot match inside a JSON string.
+ */
+export function findCapturedException(
+  captured_json: string,
+): { exception: CapturedException; trace_id: string | null } | undefined {
+  if (!captured_json.includes(',"exception":{')) return undefined;
+  const start = captured_json.indexOf(',"trace_id":') + 1;
+  const members = captured_json.slice(start, captured_json.indexOf(',"logs":[', start));
+  return JSON.parse(`{${members}}`) as { exception: CapturedException; trace_id: string | null };
+}
+
+/**
  * The `captured_json` of a request that has request headers alone. Each header is the JSON text of a pair
  * without NUL and lone surrogates.
  */

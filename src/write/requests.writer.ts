@@ -10,7 +10,15 @@ import { Redactor } from '../records/redaction/redactor.js';
 import { RequestClaims } from './request-claims.js';
 import type { CountRecord, RequestRecord } from '../records/request-record.js';
 import { LocalCoordinator, type WriterCoordinator } from '../coordination/writer-coordinator.js';
-import { encodePieces, toCountRow, toRequestRow, weighCount, weighRequest } from './row-encoder.js';
+import {
+  encodePieces,
+  toCountRow,
+  toRequestRow,
+  weighCount,
+  weighError,
+  weighRequest,
+} from './row-encoder.js';
+import { findExceptionRow } from './error-row.js';
 import { type SpanRecord, readSpanRecords, weighSpan } from '../records/span-record.js';
 
 /** Longer than the claims of a dead process. */
@@ -133,6 +141,10 @@ export class RequestsWriter {
     );
     const spans = await listSpans(appId, resolved, work);
     pieces.push(...(await work.run(encodePieces('logged_spans', spans, (row) => row, weighSpan))));
+    const errors = resolved
+      .filter(({ record }) => !record.excluded_from_logs)
+      .flatMap(({ record, ids }) => findExceptionRow(appId, record, ids) ?? []);
+    pieces.push(...(await work.run(encodePieces('reported_errors', errors, (row) => row, weighError))));
     const batch = {
       // Derived from its requests, so that two processes without Redis write the same batches if they import
       // the same file.

@@ -98,6 +98,11 @@ export function toRequestRow(appId: number, record: RequestRecord, ids: RequestI
   });
 }
 
+/** Estimated characters of an error's row: line ends are escaped in it. */
+export function weighError({ message, stacktrace }: { message: string; stacktrace: string }): number {
+  return 2 * (message.length + stacktrace.length) + 600;
+}
+
 /** Estimated characters of a row of counts. */
 export function weighCount({ bins }: { bins: readonly unknown[] }): number {
   return 24 * bins.length + 300;

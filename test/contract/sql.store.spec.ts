@@ -73,6 +73,20 @@ const CASES: Readonly<Record<string, Call>> = {
   }),
   'queryMetrics.arrow': metrics({ interval: 'hour', metrics: TIMES, format: 'arrow' }),
   'explainChange.times': ['changes', { measure: 'response_time', since: DAY }],
+  'queryErrors.plain': ['errors', { since: DAY }],
+  'queryErrors.series': [
+    'errors',
+    {
+      since: MONTHS,
+      group_by: ['day', 'consumer_id'],
+      timezone: 'Europe/Berlin',
+      limit: 5,
+      filters: [
+        { field: 'kind', op: 'eq', value: 'exception' },
+        { field: 'path', op: 'like', value: '/users/%' },
+      ],
+    },
+  ],
   'exportRequestLogs.plain': exported({}),
   'exportRequestLogs.csv': exported({ format: 'csv', fields: ['path', 'status_code', 'response_time_ms'] }),
   'exportRequestLogs.columns': exported({

@@ -35,6 +35,7 @@ describe('X-Ignored-Parameters', () => {
     exportRequestLogs: { since: '2020-01-01' },
     queryMetrics: { since: '2020-01-01', metrics: ['requests'] },
     queryTraces: { since: '2020-01-01' },
+    queryErrors: { since: '2020-01-01', until: '2020-02-01' },
     explainChange: { measure: 'requests', since: '2020-01-01', until: '2020-02-01' },
   };
 

@@ -84,6 +84,7 @@ function requestEach(appId: number): Record<OperationId, [path: string, body?: o
     queryMetrics: [`${of}/metrics`, { since, metrics: ['requests'] }],
     queryTraces: [`${of}/traces`, { since }],
     explainChange: [`${of}/changes`, { measure: 'requests', since }],
+    queryErrors: [`${of}/errors`, { since }],
   };
 }
 

@@ -56,6 +56,14 @@ const METRIC_FILTERS = [
   { field: 'path', op: 'not_contains', value: 'nothing' },
   { field: 'status_code', op: 'lt', value: 600 },
 ];
+const ERROR_FILTERS = [
+  { field: 'fingerprint', op: 'neq', value: '0'.repeat(16) },
+  { field: 'kind', op: 'in', value: ['server', 'exception'] },
+  { field: 'type', op: 'like', value: '%' },
+  { field: 'env', op: 'like', value: '%' },
+  { field: 'path', op: 'not_contains', value: 'nothing' },
+  { field: 'consumer_id', op: 'is_not_null' },
+];
 const SPAN_FIELDS = [
   'parent_span_id',
   'env',
@@ -99,6 +107,12 @@ export function listQueries(appId: number): { path: string; body: object }[] {
   return [
     ...bodies.map((body) => ({ path: `/v1/apps/${appId}/metrics`, body: { until, ...body } })),
     { path: `/v1/apps/${appId}/changes`, body: { measure: 'response_time', since, until } },
+    ...[{}, { group_by: ['day', 'consumer_id'], filters: ERROR_FILTERS, limit: 5 }, { format: 'arrow' }].map(
+      (body) => ({
+        path: `/v1/apps/${appId}/errors`,
+        body: { since, until, ...body },
+      }),
+    ),
   ];
 }
 

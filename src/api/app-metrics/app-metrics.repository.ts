@@ -1,13 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { AppScopedStore } from '../apps/app-scoped-store.js';
 import type { AppScope } from '../apps/apps.service.js';
-import { type Predicate, and, endpointIn, envIn, inScope } from '../../queries/predicates.js';
+import { and, inScope } from '../../queries/predicates.js';
 import type { RowRange, RowSource } from '../../queries/files/row-pages.js';
 import { ResultTooLarge } from '../../store/client/clickhouse.errors.js';
 import { CachedLookup } from '../../shared/cached-lookup.js';
-import { compare, not, splitNegation } from '../../queries/filters/comparison.js';
 import { Config } from '../../config/config.js';
-import { METRIC_FILTERS, type MetricFilter } from './app-metrics.input.js';
+import type { MetricFilter } from './app-metrics.input.js';
+import { toMetricCondition } from './metric-condition.js';
 import { slicePeriods } from './metric-periods.js';
 import { type MetricsQuery, buildRowCounts, buildStatement } from './metrics-statement.js';
 
@@ -151,16 +151,3 @@ export class AppMetricsRepository {
 
 const joinConditions = (scope: AppScope, filters: readonly MetricFilter[]) =>
   and(...filters.map(toMetricCondition), ...inScope(scope));
-
-/** A filter as a condition on the integers of counts and bins: names are looked up first. */
-function toMetricCondition(filter: MetricFilter, index: number): Predicate {
-  const { field } = filter;
-  const [kind, param] = [METRIC_FILTERS[field], `filter_${index}`];
-  if (field === 'consumer_id' || field === 'status_code')
-    return compare({ sql: field, isNull: `${field} = 0` }, kind, filter, param);
-  // Rows without a route have no name, so negative operators match them.
-  const { op, isNegated } = splitNegation(filter.op);
-  const named = compare({ sql: field === 'env' ? 'name' : field }, kind, { ...filter, op }, param);
-  const found = field === 'env' ? envIn(named) : endpointIn(named);
-  return isNegated ? not(found) : found;
-}

@@ -1,14 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { AppsService } from '../apps/apps.service.js';
 import { ConsumerCoverage } from '../apps/consumer-coverage.js';
-import { ResultTooLarge, ResultTooLong } from '../../store/client/clickhouse.errors.js';
 import type { Account } from '../../platform/http/account.js';
 import { FileResponse } from '../../platform/http/file-response.js';
 import { type FileFormat, MEDIA_TYPES } from '../../shared/file-format.js';
-import { createIssue, valueError } from '../../platform/input/issues.js';
-import { ValidationException } from '../../platform/input/validation.exception.js';
 import { FileStreams } from '../../queries/files/file-streams.js';
 import { readPages } from '../../queries/files/row-pages.js';
+import { tooMuch } from '../../queries/files/too-much.js';
 import type { QueryMetricsInput } from './app-metrics.input.js';
 import { AppMetricsRepository, MAX_ROWS, type TimeErrors } from './app-metrics.repository.js';
 import { planPeriods } from './metric-periods.js';
@@ -69,7 +67,7 @@ export class AppMetricsService {
       hasPercentiles ? this.repository.findErrors(scope, query) : undefined,
       byConsumer ? this.coverage.describe(scope, query.bounds) : {},
     ]).catch((error: unknown) => {
-      throw tooMuch(error, input, maxRows) ?? error;
+      throw tooMuch(error, input.body, maxRows) ?? error;
     });
     return new FileResponse(MEDIA_TYPES[query.format], body, {
       ...(errors && { 'X-Percentile-Accuracy': describeAccuracy(errors) }),
@@ -84,17 +82,4 @@ export class AppMetricsService {
 function describeAccuracy({ relative_error, absolute_error_ms }: TimeErrors): string {
   const relative = Math.ceil(Math.max(BIN_ERROR, relative_error) * 1000) / 1000;
   return `${relative} +${Math.ceil(absolute_error_ms + ROUNDING_MS)}ms`;
-}
-
-/** Maps a result beyond the limits to a 422 for the body; undefined for other errors. */
-function tooMuch(
-  error: unknown,
-  { body }: QueryMetricsInput,
-  maxRows: number,
-): ValidationException | undefined {
-  const reason =
-    error instanceof ResultTooLong
-      ? `the result has more than ${maxRows} rows`
-      : error instanceof ResultTooLarge && 'the result has too many bytes';
-  return reason ? new ValidationException([createIssue('body', [], body, valueError(reason))]) : undefined;
 }

@@ -2,7 +2,7 @@ import { minutesRetainedFrom } from '../../config/retention.js';
 import type { Window } from '../../shared/time/window.js';
 
 const MINUTE_MS = 60_000;
-const QUARTER_MS = 15 * MINUTE_MS;
+export const QUARTER_MS = 15 * MINUTE_MS;
 
 /**
  * The precision to which Query Metrics rounds windows without an interval, in milliseconds: a minute while

@@ -13,6 +13,7 @@ import {
   type FilterScalar,
   hexFilter,
   textFilter,
+  wordFilter,
 } from '../../queries/filters/filter-field.js';
 import { FILE_FORMATS, type FileFormat } from '../../shared/file-format.js';
 import { type Timestamp, resolveTimestamp } from '../../shared/time/timestamp.js';
@@ -35,7 +36,6 @@ import {
   sinceNotBeforeUntil,
   valueError,
 } from '../../platform/input/issues.js';
-import { nameSchema } from '../../platform/openapi/named-schemas.js';
 import { validateText } from '../../platform/input/text.js';
 import type { CrossFieldValidated, ValidationContext } from '../../platform/input/validation-context.js';
 
@@ -94,19 +94,6 @@ const TEXT = [...EQUALITY, ...PATTERNS] as const;
 const MAX_INT64 = 2n ** 63n - 1n;
 
 const text = textFilter([...TEXT, ...NULLNESS]);
-
-/** A filter on an enum, whose values are case-sensitive. @param name of the enum in the document */
-function wordFilter(name: string, words: readonly string[]): FilterField {
-  return {
-    operators: EQUALITY,
-    type: 'String',
-    schema: nameSchema(name, { type: 'string', enum: [...words] }),
-    readValue: (value) =>
-      typeof value === 'string' && words.includes(value)
-        ? value
-        : valueError(`value must be one of ${words.join(', ')}`),
-  };
-}
 
 const nanoseconds: FilterField = {
   operators: [...EQUALITY, ...ORDER],

@@ -15,6 +15,7 @@ export const OPERATIONS = [
   'queryMetrics',
   'queryTraces',
   'explainChange',
+  'queryErrors',
 ] as const;
 
 export type OperationId = (typeof OPERATIONS)[number];

@@ -36,6 +36,7 @@ const TAGS = [
   ['Request logs', 'Single requests'],
   ['Traffic', 'Requests and bytes per hour or day'],
   ['Metrics', 'Requests, errors, sizes and response times by period and group'],
+  ['Errors', 'Errors that client libraries report, and exceptions of requests'],
   ['Traces', 'Spans of requests and of what they did'],
 ] as const;
 

@@ -50,9 +50,10 @@ function readSample(value: unknown): Sample | ConstraintViolation {
   return share > MAX_SHARE ? aboveMaximum(MAX_SHARE) : { share };
 }
 
-export const LimitMember = () =>
+/** @param of what is limited */
+export const LimitMember = (of = 'rows') =>
   applyDecorators(
-    BodyMember({ description: 'Maximum number of rows. Default: all rows.', examples: [100_000] }),
+    BodyMember({ description: `Maximum number of ${of}. Default: all.`, examples: [100_000] }),
     ToInteger(),
     IsOptional(),
     IsInt(),

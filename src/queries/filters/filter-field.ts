@@ -2,6 +2,7 @@ import type { ReferenceObject, SchemaObject } from '@nestjs/swagger';
 import { clampInteger } from '../../platform/input/conversions.js';
 import { ConstraintViolation, notAString, notOneOf, valueError } from '../../platform/input/issues.js';
 import { validateText } from '../../platform/input/text.js';
+import { nameSchema } from '../../platform/openapi/named-schemas.js';
 import { parseTimestamp, resolveTimestamp } from '../../shared/time/timestamp.js';
 
 export const MAX_FILTER_VALUES = 1_000;
@@ -106,6 +107,19 @@ export function hexFilter(operators: readonly FilterOperator[], digits: number):
   return identifierFilter(operators, 'String', { type: 'string', pattern: form.source, description }, (id) =>
     form.test(id) ? id.toLowerCase() : notOneOf([description]),
   );
+}
+
+/** A field of words, which are case-sensitive. @param name of the enum in the document */
+export function wordFilter(name: string, words: readonly string[]): FilterField {
+  return {
+    operators: EQUALITY,
+    type: 'String',
+    schema: nameSchema(name, { type: 'string', enum: [...words] }),
+    readValue: (value) =>
+      typeof value === 'string' && words.includes(value)
+        ? value
+        : valueError(`value must be one of ${words.join(', ')}`),
+  };
 }
 
 /** A field of times, in milliseconds since the epoch; ISO 8601, UTC without an offset. */

@@ -16,6 +16,7 @@ export function createMessage(uuid: string, env: string): Message {
     spanCounts: [],
     points: [],
     errors: [],
+    reportsErrors: true,
     report: null,
     apiDocument: null,
     framework: null,

@@ -62,6 +62,7 @@ class OriginMessages {
       message = {
         ...createMessage(hashUuid(`${digest}\n${key}`), env),
         instanceUuid: instance,
+        reportsErrors: isClientLibrary(attributes),
         names: [createEnvName(env, now)],
         report: createReport(now),
         syncedAt: now,
@@ -116,6 +117,11 @@ function findEnv(attributes: Attributes): string {
     toEnv(attributes.findText('deployment.environment')) ??
     DEFAULT_ENV
   );
+}
+
+/** Whether version 1 of the client libraries sends it. */
+function isClientLibrary(attributes: Attributes): boolean {
+  return (attributes.findText('telemetry.distro.name') ?? '').startsWith('apitally');
 }
 
 /**

@@ -2,20 +2,19 @@ import { randomUUID } from 'node:crypto';
 import { type Batch, type MessageKey, NIL_UUID, type Piece, formatBatchTime } from '../batch-log.js';
 import { type KnownRequests, type RequestKey, requestKey } from '../known-requests.js';
 import { dateTime64 } from '../../records/names/id-generator.js';
-import type { DimensionNames, NameRegistry, RequestIds, WithIds } from '../../records/names/name-registry.js';
+import type { DimensionNames, NameRegistry, WithIds } from '../../records/names/name-registry.js';
 import type { RequestRecord } from '../../records/request-record.js';
-import { encodePieces, toCountRow, toLogRow, weighCount, weighRequest } from '../row-encoder.js';
+import { encodePieces, toCountRow, toLogRow, weighCount, weighError, weighRequest } from '../row-encoder.js';
+import { type ErrorRow, findExceptionRow, toErrorRow } from '../error-row.js';
 import { type SpanRecord, weighSpan } from '../../records/span-record.js';
 import { Slices, type Steps } from '../../shared/async/slices.js';
 import type { ClientApp, ClientApps } from '../../access/tokens/client-apps.js';
 import {
-  type ErrorRecord,
   type LogMessage,
   type Message,
   type MetricPoint,
   type RecordKey,
   weighDocument,
-  weighError,
   weighLogMessage,
 } from './message.js';
 import type { CountedRecordRow, RepeatedRecords } from './repeated-records.js';
@@ -39,7 +38,7 @@ interface MessageRequest extends RequestKey {
 /** Rows for the landing tables, in the order of insertion; they may belong to several apps. */
 interface RowsByTable extends InstanceRows {
   logged_requests: { row: ReturnType<typeof toLogRow>; record: RequestRecord }[];
-  reported_errors: ReturnType<typeof errorRow>[];
+  reported_errors: ErrorRow[];
   instance_reports: NonNullable<ReturnType<typeof reportRow>>[];
   api_documents_v1: ApiDocumentRow[];
   logged_spans: (SpanRecord & { app_id: number; app_env_id: number | undefined })[];
@@ -119,11 +118,22 @@ export class BatchBuilder {
     await work.forEach(await work.wait(this.resolve(appId, counts)), ({ record, ids }) => {
       rows.request_counts.push(toCountRow(appId, record, ids));
     });
-    await work.forEach(await work.wait(this.resolve(appId, logged)), ({ record, ids }) => {
+    const represented = new Map(
+      messages.flatMap(({ spanCounts }) =>
+        spanCounts.map((count) => [count.request_uuid, count.requests] as const),
+      ),
+    );
+    const placed = await work.wait(this.resolve(appId, logged));
+    await work.forEach(placed.entries(), ([index, { record, ids }]) => {
       rows.logged_requests.push({ row: toLogRow(appId, record, ids), record });
+      const error = findExceptionRow(appId, record, ids, {
+        requests: represented.get(record.request_uuid),
+        isReported: logged[index]?.message.reportsErrors,
+      });
+      if (error) rows.reported_errors.push(error);
     });
     await work.forEach(await work.wait(this.resolve(appId, errors)), ({ record, ids }) => {
-      rows.reported_errors.push(errorRow(appId, record, ids));
+      rows.reported_errors.push(toErrorRow(appId, record, ids));
     });
     const counted = counts.map(({ record }) => record);
     for (const row of await this.intervals.findNew(appId, counted)) rows.percentile_accuracy_v1.push(row);
@@ -239,13 +249,6 @@ function* encode(rows: RowsByTable): Steps<Piece[]> {
     ...(yield* encodePieces('unassigned_requests_v1', rows.unassigned_requests_v1, (row) => row, weighCount)),
     ...(yield* encodePieces('consumer_coverage_v1', rows.consumer_coverage_v1, (row) => row)),
   ];
-}
-
-/** One row of `reported_errors`. */
-function errorRow(appId: number, error: ErrorRecord, ids: RequestIds) {
-  const { timestamp, kind, type, message, location, stacktrace, sentry_event_id, errors } = error;
-  const texts = { kind, type, message, location, stacktrace, sentry_event_id };
-  return { app_id: appId, timestamp: dateTime64(timestamp), ...ids, ...texts, errors };
 }
 
 /**

@@ -1,12 +1,14 @@
 import type { Measure } from '../../records/bins.js';
+import type { ErrorIdentity } from '../../records/error-fingerprint.js';
 import type { StoredSpan } from '../known-requests.js';
 import type { DimensionNames } from '../../records/names/name-registry.js';
 import type { CountRecord, RequestRecord } from '../../records/request-record.js';
-import { weighCount, weighRequest } from '../row-encoder.js';
+import { weighCount, weighError, weighRequest } from '../row-encoder.js';
 import { type SpanRecord, weighSpan } from '../../records/span-record.js';
 import type { RejectedEntries } from './rejected-entries.js';
 
-export type ErrorKind = 'validation' | 'server';
+/** Errors that client libraries report, and exceptions of single requests. */
+export type ErrorKind = 'validation' | 'server' | 'exception';
 
 /** By what a record is recognized that comes again in another body. */
 export interface RecordKey {
@@ -17,14 +19,8 @@ export interface RecordKey {
 }
 
 /** An error of an endpoint and its count: client libraries aggregate equal errors. */
-export interface ErrorRecord extends DimensionNames {
+export interface ErrorRecord extends DimensionNames, ErrorIdentity {
   kind: ErrorKind;
-  type: string;
-  message: string;
-  /** For a validation error, the path to the value. */
-  location: string[];
-  /** Set for a server error. */
-  stacktrace: string;
   sentry_event_id: string;
   errors: number;
   /** The log record that reports it, if it came in one. */
@@ -136,6 +132,8 @@ export interface Message {
   spanCounts: SpanCount[];
   points: MetricPoint[];
   errors: ErrorRecord[];
+  /** Whether the sender reports the errors of its requests by itself. */
+  reportsErrors: boolean;
   report: InstanceReport | null;
   apiDocument: ApiDocument | null;
   /** The app's framework; null if unknown. */
@@ -182,9 +180,4 @@ export function weighDocument({ document, routes }: ApiDocument): number {
 /** Estimated characters of a log record's row. */
 export function weighLogMessage({ message, attributes }: Pick<LogMessage, 'message' | 'attributes'>): number {
   return 2 * (message.length + attributes.length) + ENTRY_CHARACTERS;
-}
-
-/** Estimated characters of an error's row: line ends are escaped in it. */
-export function weighError({ message, stacktrace }: Pick<ErrorRecord, 'message' | 'stacktrace'>): number {
-  return 2 * (message.length + stacktrace.length) + 2 * ENTRY_CHARACTERS;
 }

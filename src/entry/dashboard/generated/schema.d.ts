@@ -188,6 +188,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/apps/{app_id}/errors": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Query Errors
+         * @description Returns the errors of one app: a row for each error and environment, the most frequent first, with its number, its consumers, when it came first and last, and its newest request; or a row for each day, hour or consumer of an error. Errors are those that client libraries report and exceptions of failed requests, each counted once. Excluded endpoints are left out. One response has all rows, at most 100,000.
+         */
+        post: operations["queryErrors"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/apps/{app_id}/traces": {
         parameters: {
             query?: never;
@@ -1048,6 +1068,99 @@ export interface components {
             /** @description What is left out of `data`, by dimension */
             others: components["schemas"]["OtherGroups"][];
         };
+        ErrorRow: {
+            /**
+             * Format: date-time
+             * @description Start of the day or hour
+             * @example 2026-11-19T00:00:00Z
+             */
+            period_start?: string;
+            /**
+             * Format: date-time
+             * @description End of the day or hour, exclusive
+             * @example 2026-11-20T00:00:00Z
+             */
+            period_end?: string;
+            /**
+             * @description Equal for all occurrences of one error, in every environment
+             * @example 8f2c6a1b0d4e7935
+             */
+            fingerprint: string;
+            /**
+             * @description A validation error or a server error that a client library reports, or an exception of a request
+             * @example exception
+             * @enum {string}
+             */
+            kind: "validation" | "server" | "exception";
+            /**
+             * @description Type of the error or of the exception
+             * @example TypeError
+             */
+            type: string;
+            /**
+             * @description Its newest message in the window; null if there is none, or if it is older than 15 days
+             * @example Cannot read properties of undefined (reading 'price')
+             */
+            message: string | null;
+            /**
+             * @description HTTP method; null where no route matched
+             * @example GET
+             */
+            method: string | null;
+            /**
+             * @description Path pattern; null where no route matched
+             * @example /v1/users/{user_id}
+             */
+            path: string | null;
+            /**
+             * @description Environment name
+             * @example prod
+             */
+            env: string;
+            /**
+             * @description Consumer ID; null for errors without a consumer
+             * @example 42
+             */
+            consumer_id?: number | null;
+            /**
+             * @description Number of occurrences
+             * @example 17
+             */
+            errors: number;
+            /**
+             * @description Number of consumers that met it
+             * @example 3
+             */
+            consumers: number;
+            /**
+             * Format: date-time
+             * @description Its first occurrence that is kept, also before the window
+             * @example 2026-11-12T07:01:44.120Z
+             */
+            first_seen: string;
+            /**
+             * Format: date-time
+             * @description Its last occurrence, also after the window
+             * @example 2026-11-19T11:52:03.004Z
+             */
+            last_seen: string;
+            /**
+             * Format: uuid
+             * @description Its newest request log in the window; null if there is none
+             * @example 0190b7a1-5d4e-7c3a-9f10-2b6f8e4c1d22
+             */
+            request_uuid: string | null;
+            /**
+             * @description The newest event of Sentry in the window; null if there is none
+             * @example fc6d8c0c43fc4630ad850ee518f1b9d0
+             */
+            sentry_event_id: string | null;
+            /**
+             * @description The newest trace in the window; null if there is none
+             * @example 4bf92f3577b34da6a3ce929d0e0e4736
+             */
+            trace_id: string | null;
+        };
         SpanEvent: {
             /**
              * Format: date-time
@@ -1316,6 +1429,43 @@ export interface components {
         };
         /** @enum {string} */
         Measure: "requests" | "errors" | "server_errors" | "client_errors" | "response_time";
+        /** @enum {string} */
+        ErrorGroup: "day" | "hour" | "consumer_id";
+        ErrorFilter: components["schemas"]["ErrorFilterOnFingerprint"] | components["schemas"]["ErrorFilterOnKind"] | components["schemas"]["ErrorFilterOnType"] | components["schemas"]["ErrorFilterOnConsumerId"];
+        ErrorFilterOnFingerprint: {
+            /** @enum {string} */
+            field: "fingerprint";
+            /** @enum {string} */
+            op: "eq" | "neq" | "in" | "not_in";
+            /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
+            value?: string | string[];
+        };
+        ErrorFilterOnKind: {
+            /** @enum {string} */
+            field: "kind";
+            /** @enum {string} */
+            op: "eq" | "neq" | "in" | "not_in";
+            /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
+            value?: components["schemas"]["ErrorFilterKind"] | components["schemas"]["ErrorFilterKind"][];
+        };
+        /** @enum {string} */
+        ErrorFilterKind: "validation" | "server" | "exception";
+        ErrorFilterOnType: {
+            /** @enum {string} */
+            field: "type" | "env" | "method" | "path";
+            /** @enum {string} */
+            op: "eq" | "neq" | "in" | "not_in" | "like" | "not_like" | "contains" | "not_contains";
+            /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
+            value?: string | string[];
+        };
+        ErrorFilterOnConsumerId: {
+            /** @enum {string} */
+            field: "consumer_id";
+            /** @enum {string} */
+            op: "eq" | "neq" | "gt" | "gte" | "lt" | "lte" | "in" | "not_in" | "is_null" | "is_not_null";
+            /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
+            value?: number | number[];
+        };
         /** @enum {string} */
         SpanField: "trace_id" | "span_id" | "start_time_ns" | "parent_span_id" | "env" | "name" | "kind" | "status" | "end_time_ns" | "duration_ns" | "attributes" | "events" | "scope_name" | "scope_version";
         SpanFilter: components["schemas"]["SpanFilterOnTraceId"] | components["schemas"]["SpanFilterOnSpanId"] | components["schemas"]["SpanFilterOnStartTimeNs"] | components["schemas"]["SpanFilterOnParentSpanId"] | components["schemas"]["SpanFilterOnEnv"] | components["schemas"]["SpanFilterOnName"] | components["schemas"]["SpanFilterOnKind"] | components["schemas"]["SpanFilterOnStatus"] | components["schemas"]["SpanFilterOnAttributes"] | components["schemas"]["SpanFilterOnEvents"];
@@ -2051,7 +2201,7 @@ export interface operations {
                      */
                     sample?: number | null;
                     /**
-                     * @description Maximum number of rows. Default: all rows.
+                     * @description Maximum number of rows. Default: all.
                      * @example 100000
                      */
                     limit?: number | null;
@@ -2446,6 +2596,100 @@ export interface operations {
             504: components["responses"]["GatewayTimeout"];
         };
     };
+    queryErrors: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description App ID */
+                app_id: number;
+            };
+            cookie?: never;
+        };
+        /** @description The query. Unknown members are ignored; null is the same as an absent member. */
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description Format of the response. Default: the preferred format of the `Accept` header, else `ndjson`.
+                     * @example ndjson
+                     */
+                    format?: components["schemas"]["FileFormat"] | null;
+                    /**
+                     * @description Start of the window (ISO 8601; in `timezone` without an offset), rounded down to its day, hour or quarter-hour
+                     * @example 2026-11-19T00:00:00Z
+                     */
+                    since: string;
+                    /**
+                     * @description End of the window, exclusive (ISO 8601; in `timezone` without an offset). Default: now.
+                     * @example 2026-11-20T00:00:00Z
+                     */
+                    until?: string | null;
+                    /**
+                     * @description A row for each of these and error: `day` or `hour`, `consumer_id`
+                     * @default []
+                     * @example [
+                     *       "day"
+                     *     ]
+                     */
+                    group_by?: components["schemas"]["ErrorGroup"][] | null;
+                    /**
+                     * @description Only errors that match all of these filters
+                     * @default []
+                     * @example [
+                     *       {
+                     *         "field": "env",
+                     *         "op": "eq",
+                     *         "value": "prod"
+                     *       }
+                     *     ]
+                     */
+                    filters?: components["schemas"]["ErrorFilter"][] | null;
+                    /**
+                     * @description IANA timezone of days and hours, and of `since` and `until` when given without an offset
+                     * @default UTC
+                     * @example Europe/Berlin
+                     */
+                    timezone?: string | null;
+                    /**
+                     * @description Maximum number of errors, the most frequent first, with all of their rows. Default: all.
+                     * @example 100000
+                     */
+                    limit?: number | null;
+                };
+            };
+        };
+        responses: {
+            /** @description Success: a file in the requested format. One JSON object a line by default. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "X-Ignored-Parameters": components["headers"]["X-Ignored-Parameters"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-ndjson": components["schemas"]["ErrorRow"];
+                    "application/vnd.apache.arrow.stream": string;
+                    "text/csv": string;
+                    "application/vnd.apache.parquet": string;
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["PayloadTooLarge"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            504: components["responses"]["GatewayTimeout"];
+        };
+    };
     queryTraces: {
         parameters: {
             query?: never;
@@ -2512,7 +2756,7 @@ export interface operations {
                      */
                     sample?: number | null;
                     /**
-                     * @description Maximum number of rows. Default: all rows.
+                     * @description Maximum number of rows. Default: all.
                      * @example 100000
                      */
                     limit?: number | null;

@@ -1,0 +1,66 @@
+import { findCapturedException } from '../records/capture.js';
+import { findFingerprint } from '../records/error-fingerprint.js';
+import { dateTime64 } from '../records/names/id-generator.js';
+import type { RequestIds } from '../records/names/name-registry.js';
+import type { RequestRecord } from '../records/request-record.js';
+import { NIL_UUID } from './batch-log.js';
+import type { ErrorRecord } from './batches/message.js';
+
+const HEX_TRACE_ID = /^[0-9a-f]{32}$/;
+
+export type ErrorRow = ReturnType<typeof toErrorRow>;
+
+/** One row of `reported_errors`. */
+export function toErrorRow(
+  appId: number,
+  error: ErrorRecord & { request_uuid?: string; trace_id?: string },
+  ids: RequestIds,
+) {
+  const { timestamp, kind, type, message, location, stacktrace, sentry_event_id, errors } = error;
+  return {
+    app_id: appId,
+    timestamp: dateTime64(timestamp),
+    ...ids,
+    fingerprint: findFingerprint(error),
+    kind,
+    type,
+    message,
+    location,
+    stacktrace,
+    sentry_event_id,
+    request_uuid: error.request_uuid ?? NIL_UUID,
+    trace_id: error.trace_id ?? '',
+    errors,
+  };
+}
+
+/**
+ * The row of the exception of a failed request; undefined without one.
+ *
+ * @param requests the number of requests that this one stands for
+ * @param isReported whether its client library reports the error: then the row is an example, and counts
+ * nothing
+ */
+export function findExceptionRow(
+  appId: number,
+  record: RequestRecord,
+  ids: RequestIds,
+  {
+    requests = 1,
+    isReported = false,
+  }: { requests?: number | undefined; isReported?: boolean | undefined } = {},
+): ErrorRow | undefined {
+  const captured = record.status_code < 500 ? undefined : findCapturedException(record.captured_json);
+  if (captured === undefined) return undefined;
+  const { exception, trace_id } = captured;
+  const error = {
+    ...record,
+    ...exception,
+    kind: isReported ? ('server' as const) : ('exception' as const),
+    location: [],
+    sentry_event_id: exception.tracker_event_id ?? '',
+    trace_id: trace_id !== null && HEX_TRACE_ID.test(trace_id) ? trace_id : '',
+    errors: isReported ? 0 : requests,
+  };
+  return toErrorRow(appId, error, ids);
+}
