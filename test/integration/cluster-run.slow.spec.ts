@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Span_SpanKind } from '../../src/sources/otlp/generated/opentelemetry/proto/trace/v1/trace_pb.js';
 import { createAdmin } from '../../src/ops/admin/admin.js';
 import { AppScopedStore } from '../../src/api/apps/app-scoped-store.js';
 import { ExportRepository } from '../../src/api/request-logs/export/export.repository.js';
@@ -172,7 +173,7 @@ describe('the product on Distributed tables', () => {
     const below = { traceId, spanId: randomBytes(8), parentSpanId: spanId };
     await sender.deliver(
       'traces',
-      traces([serverSpan({}, { ...below, kind: 1 }), { traceId, spanId, ...span }]),
+      traces([serverSpan({}, { ...below, kind: Span_SpanKind.INTERNAL }), { traceId, spanId, ...span }]),
     );
     const exception = attributes({ 'exception.type': 'E', 'exception.message': 'm' });
     const record = { traceId, spanId: below.spanId, timeUnixNano: nanosecondsAgo(1_000) };
