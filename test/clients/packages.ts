@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 
 /** A repeated run finds the packages here. */
 const CACHE = join(process.cwd(), '.cache/clients');
-const APPS = join(process.cwd(), 'test/clients/apps');
+export const APPS = join(process.cwd(), 'test/clients/apps');
 /** Written when all commands of an installation are done. */
 const STAMP = 'installed.json';
 /** Longest command of an installation, in milliseconds. */
@@ -34,7 +34,7 @@ type Command = readonly [program: string, ...args: string[]];
 
 const run = promisify(execFile);
 
-export function locate({ directory }: Packages): string {
+export function locate({ directory }: Pick<Packages, 'directory'>): string {
   return join(CACHE, directory);
 }
 

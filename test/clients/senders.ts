@@ -1,10 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { join } from 'node:path';
 import { endProcess } from '../setup/end-process.js';
 import { eventually } from '../setup/eventually.js';
 import { freePort } from '../setup/free-port.js';
-import { type Packages, locate } from './packages.js';
+import { APPS, type Packages, locate } from './packages.js';
 
 /** An application with an official SDK or a client library, unmodified. */
 export interface Sender {
@@ -15,14 +16,16 @@ export interface Sender {
   env?: Readonly<Record<string, string>>;
   /** The routes of its endpoints, by default `/users/{id}`, `/users` and `/boom`. */
   routes?: { user: string; users: string; boom: string };
-  /** Whether it speaks the hub protocol, which neither samples nor identifies traces; OTLP otherwise. */
-  isHub?: true;
+  /** What it speaks; by default OTLP over HTTP. The hub protocol neither samples nor identifies traces. */
+  protocol?: 'hub' | 'grpc';
+  /** Whether it is told no more than address, token and name. */
+  hasDefaults?: true;
   /** What it sends, and the framework that it reports. */
   sends: {
     /** The query of the URL. */
     query: boolean;
-    /** The type of its exception. */
-    exception: string;
+    /** The type of its exception, if it sends exceptions. */
+    exception?: string;
     span: boolean;
     log: boolean;
     framework: string;
@@ -62,6 +65,13 @@ const NODE_SDK = npm(
   'express@5.3.0',
   'fastify@5.12.8',
   'pino@10.4.0',
+  'koa@3.3.0',
+  '@koa/router@15.7.0',
+  '@nestjs/common@12.5.1',
+  '@nestjs/core@12.5.1',
+  '@nestjs/platform-express@12.5.1',
+  'reflect-metadata@0.2.2',
+  'rxjs@7.8.2',
   '@fastify/otel@0.21.2',
   '@opentelemetry/api@1.10.0',
   '@opentelemetry/core@3.1.1',
@@ -72,7 +82,7 @@ const PYTHON_SDK = pip(
   'fastapi==0.165.0',
   'uvicorn==0.54.0',
   'opentelemetry-distro==0.66b2',
-  'opentelemetry-exporter-otlp-proto-http==1.45.2',
+  'opentelemetry-exporter-otlp==1.45.2',
   'opentelemetry-instrumentation-fastapi==0.66b2',
   'opentelemetry-instrumentation-logging==0.66b2',
 );
@@ -93,11 +103,11 @@ const GO_SDK: Packages = {
       'go.opentelemetry.io/otel/sdk@v1.47.0',
       'go.opentelemetry.io/otel/sdk/metric@v1.47.0',
       'go.opentelemetry.io/otel/sdk/log@v1.47.0',
-      'go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp@v1.47.0',
-      'go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetrichttp@v1.47.0',
-      'go.opentelemetry.io/otel/exporters/otlp/otlplog/otlploghttp@v0.23.0',
+      'go.opentelemetry.io/contrib/exporters/autoexport@v0.72.0',
       'go.opentelemetry.io/contrib/bridges/otelslog@v0.21.0',
       'go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp@v0.72.0',
+      'go.opentelemetry.io/contrib/instrumentation/github.com/gin-gonic/gin/otelgin@v0.65.0',
+      'github.com/gin-gonic/gin@v1.12.0',
     ],
   ],
   build: [['go', 'build', '-o', 'app', 'main.go']],
@@ -121,6 +131,20 @@ const JAVA_AGENT: Packages = {
     jar(':opentelemetry-context:1.68.0'),
   ],
   build: [['javac', '-cp', JAVA_CLASSES, 'App.java']],
+};
+const SPRING_BOOT: Packages = {
+  directory: 'spring-boot',
+  registry: 'Maven',
+  needs: ['mvn', 'javac'],
+  install: [
+    jar('.javaagent:opentelemetry-javaagent:2.33.1'),
+    [
+      ...(['mvn', '-q', '-B', '-f', join(APPS, 'pom.xml')] as const),
+      'org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies',
+      `-DoutputDirectory=${locate({ directory: 'spring-boot' })}/lib`,
+    ],
+  ],
+  build: [['javac', '-parameters', '-cp', 'lib/*', 'Spring.java']],
 };
 const HUB_LIBRARY = npm(
   'hub-library',
@@ -157,6 +181,33 @@ const OTLP_SENDERS: readonly Sender[] = [
     sends: { ...ALL, framework: 'fastify' },
   },
   {
+    name: 'OpenTelemetry SDK for Node.js, Koa',
+    packages: NODE_SDK,
+    run: ['node', 'koa.cjs'],
+    env: AUTO_INSTRUMENTATIONS,
+    sends: { query: true, span: true, log: true, framework: 'koa' },
+  },
+  {
+    name: 'OpenTelemetry SDK for Node.js, NestJS as an ES module',
+    packages: NODE_SDK,
+    run: [
+      'node',
+      '--experimental-loader=@opentelemetry/instrumentation/hook.mjs',
+      '--import=@opentelemetry/auto-instrumentations-node/register',
+      'nest.mjs',
+    ],
+    env: { OTEL_NODE_RESOURCE_DETECTORS: AUTO_INSTRUMENTATIONS.OTEL_NODE_RESOURCE_DETECTORS },
+    sends: { query: true, span: true, log: true, framework: 'express' },
+  },
+  {
+    name: 'OpenTelemetry distro for Python, FastAPI, its defaults',
+    packages: PYTHON_SDK,
+    run: ['venv/bin/opentelemetry-instrument', 'venv/bin/python', ...UVICORN],
+    protocol: 'grpc',
+    hasDefaults: true,
+    sends: { ...ALL, framework: 'fastapi' },
+  },
+  {
     name: 'OpenTelemetry SDK for Python, FastAPI',
     packages: PYTHON_SDK,
     run: ['venv/bin/opentelemetry-instrument', 'venv/bin/python', ...UVICORN],
@@ -172,14 +223,28 @@ const OTLP_SENDERS: readonly Sender[] = [
   {
     name: 'OpenTelemetry SDK for Go, net/http',
     packages: GO_SDK,
-    run: ['./app'],
+    run: ['./app', 'net/http'],
     sends: { ...ALL, query: false, exception: '*errors.errorString', framework: 'net/http' },
+  },
+  {
+    name: 'OpenTelemetry SDK for Go, Gin, over gRPC',
+    packages: GO_SDK,
+    run: ['./app', 'gin'],
+    protocol: 'grpc',
+    sends: { ...ALL, query: false, exception: '*errors.errorString', framework: 'gin' },
   },
   {
     name: 'OpenTelemetry agent for Java, com.sun.net.httpserver',
     packages: JAVA_AGENT,
     run: ['java', '-javaagent:opentelemetry-javaagent.jar', '-cp', JAVA_CLASSES, 'App'],
     routes: { user: '/users', users: '/users', boom: '/boom' },
+    sends: { ...ALL, exception: 'IllegalStateException', framework: 'unknown' },
+  },
+  {
+    name: 'OpenTelemetry agent for Java, Spring Boot, exceptions as log records',
+    packages: SPRING_BOOT,
+    run: ['java', '-javaagent:opentelemetry-javaagent.jar', '-cp', '.:lib/*', 'Spring'],
+    env: { OTEL_SEMCONV_EXCEPTION_SIGNAL_PREVIEW: 'logs' },
     sends: { ...ALL, exception: 'IllegalStateException', framework: 'unknown' },
   },
 ];
@@ -189,7 +254,7 @@ const HUB_SENDERS = ['fastify', 'koa', 'hono', 'hapi'].map((framework): Sender =
   name: `apitally 0.25 for Node.js, ${framework}`,
   packages: HUB_LIBRARY,
   run: ['node', 'hub.cjs', framework],
-  isHub: true,
+  protocol: 'hub',
   sends: { ...ALL, span: false, framework },
 }));
 
