@@ -36,6 +36,12 @@ const BY_DIGEST = /^[a-z/-]+:\d[\w.-]*@sha256:[0-9a-f]{64}$/;
 /** A variable that has to be set: without it `docker compose` says so and starts nothing. */
 const REQUIRED = /\$\{\w+:\?[^}]+\}/;
 
+/** `${NAME:-default}` and `${NAME:?message}`, as Compose does. */
+const interpolate = (text: string, env: Record<string, string>) =>
+  text.replace(/\$\{(\w+):([-?])([^}]*)\}/g, (_, name: string, kind: string, rest: string) => {
+    if (!env[name] && kind === '?') throw new Error(`${name} ${rest}`);
+    return env[name] === '' ? rest : (env[name] ?? rest);
+  });
 const parse = (file: string): unknown =>
   load(readFileSync(file, 'utf8'), { schema: CORE_SCHEMA.withTags(mergeTag) });
 const listServices = (file: string) =>
@@ -178,8 +184,24 @@ it('compose.small.yml hardens its one container as docker-compose.yml does, with
   expect(small.ports).toEqual([
     '${PORT:-3000}:3000',
     '${COLLECTOR_PORT:-3001}:3001',
-    '${COLLECTOR_GRPC_PORT:-4317}:4317',
+    '${PUBLISHED_GRPC_PORT:-4317}:4317',
   ]);
+});
+
+it.each([...COMPOSE, 'compose.small.yml'])('%s publishes ports without OTLP over gRPC too', (file) => {
+  const dotEnv = { COLLECTOR_GRPC_PORT: 'off' };
+  const mapped = listServices(file).flatMap(([, { ports = [] }]) => ports);
+  expect(mapped.length).toBeGreaterThan(2);
+  for (const port of mapped) expect(interpolate(port, dotEnv)).toMatch(/^(?:127\.0\.0\.1:)?\d+:\d+$/);
+});
+
+it.each([
+  ['docker-compose.yml', 'collector'],
+  ['compose.small.yml', 'app'],
+])('%s lets .env turn OTLP over gRPC off', (file, name) => {
+  const { environment, env_file } = findService(file, name);
+  expect(environment).not.toHaveProperty('COLLECTOR_GRPC_PORT');
+  expect(env_file).toEqual([{ path: '.env', required: false }]);
 });
 
 it('the image has the command of which the documents speak', () => {
@@ -210,14 +232,7 @@ it('a tag pushes the image in both forms, the chart and the package', () => {
 describe('docker-compose.yml', () => {
   const file = 'docker-compose.yml';
   /** A `.env` with the passwords, and every variable of `.env.example` at another value than its default. */
-  const DECIDED_INSIDE = [
-    'HOST',
-    'PORT',
-    'COLLECTOR',
-    'COLLECTOR_PORT',
-    'COLLECTOR_GRPC_PORT',
-    'METRICS_PORT',
-  ];
+  const DECIDED_INSIDE = ['HOST', 'PORT', 'COLLECTOR', 'COLLECTOR_PORT', 'METRICS_PORT'];
   const STORE = /^(CLICKHOUSE_(URL|USER|PASSWORD|DATABASE)|REDIS_URL|DATA_DIR|.*_FILE)$/;
   const documented = [...readFileSync('.env.example', 'utf8').matchAll(/^([A-Z_]+)=(.*)$/gm)].map(
     ([, name = '', value = '']) => [name, value] as const,
@@ -235,16 +250,10 @@ describe('docker-compose.yml', () => {
     ['TOKEN_SECRET', 'x'.repeat(32)],
     ['TRUST_PROXY', '1'],
   ]) as Record<string, string>;
-  /** `${NAME:-default}` and `${NAME:?message}`. */
-  const interpolate = (text: string) =>
-    text.replace(/\$\{(\w+):([-?])([^}]*)\}/g, (_, name: string, kind: string, rest: string) => {
-      if (!dotEnv[name] && kind === '?') throw new Error(`${name} ${rest}`);
-      return dotEnv[name] === '' ? rest : (dotEnv[name] ?? rest);
-    });
   /** The variables of a service in its container. */
   const findEnvironment = (name: string) => {
     const { environment = {}, env_file = [] } = findService(file, name);
-    const own = Object.entries(environment).map(([key, value]) => [key, interpolate(value)]);
+    const own = Object.entries(environment).map(([key, value]) => [key, interpolate(value, dotEnv)]);
     return { ...(env_file.length > 0 && dotEnv), ...Object.fromEntries(own) } as Record<string, string>;
   };
 
@@ -269,7 +278,7 @@ describe('docker-compose.yml', () => {
     const running = limits.filter(({ name }) => ['clickhouse', 'redis', 'api', 'collector'].includes(name));
     const units: Record<string, number> = { m: 1, g: 1024 };
     const megabytes = running.map(({ memory = '' }) => {
-      const [, number, unit = ''] = /^(\d+)([mg])$/.exec(interpolate(memory)) ?? [];
+      const [, number, unit = ''] = /^(\d+)([mg])$/.exec(interpolate(memory, dotEnv)) ?? [];
       return Number(number) * (units[unit] ?? NaN);
     });
     expect(megabytes.reduce((sum, megabyte) => sum + megabyte, 0)).toBeLessThanOrEqual(4_096);
@@ -277,7 +286,7 @@ describe('docker-compose.yml', () => {
 
   it('offers metrics on the machine itself only', () => {
     for (const name of ['api', 'collector'])
-      expect(findService(file, name).ports?.map(interpolate)).toContainEqual(
+      expect(findService(file, name).ports?.map((port) => interpolate(port, dotEnv))).toContainEqual(
         expect.stringMatching(/^127\.0\.0\.1:\d+:9464$/),
       );
   });
