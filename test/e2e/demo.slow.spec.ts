@@ -3,12 +3,15 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { eventually } from '../setup/eventually.js';
 import { ProductProcess } from '../setup/product-process.js';
 
 const TIMEOUT_MS = 90_000;
 /** How long the client library may take to send what it has: it does so every ten seconds. */
 const SENT_WITHIN_MS = 40_000;
+/** In this time the live demo has a new request, also at night. */
+const LIVE_MS = 30_000;
 /** What stands in for curl and says what it was called with, an argument a line. */
 const SHIM = `curl() { printf '%s\\n' "$@"; }`;
 
@@ -18,15 +21,16 @@ describe('request-analytics demo', () => {
   let demo: ProductProcess;
   let application: ChildProcess | undefined;
 
+  const begin = async (...options: string[]) => {
+    const env = { DATA_DIR: directory, HOST: '0.0.0.0', LOG_LEVEL: 'warn', RATE_LIMIT_PER_MINUTE: '1000000' };
+    const started = await ProductProcess.begin(['demo', ...options], env);
+    const isReady = () => started.out.some((line) => line.startsWith('curl '));
+    await eventually(() => !started.isRunning || isReady(), TIMEOUT_MS);
+    expect(started.err.join('\n')).not.toContain('rror');
+    return started;
+  };
   beforeAll(async () => {
-    demo = await ProductProcess.begin(['demo'], {
-      DATA_DIR: directory,
-      HOST: '0.0.0.0',
-      LOG_LEVEL: 'warn',
-      RATE_LIMIT_PER_MINUTE: '1000000',
-    });
-    await eventually(() => !demo.isRunning || demo.out.some((line) => line.startsWith('curl ')), TIMEOUT_MS);
-    expect(demo.err.join('\n')).not.toContain('rror');
+    demo = await begin();
   }, TIMEOUT_MS);
 
   afterAll(async () => {
@@ -71,7 +75,7 @@ describe('request-analytics demo', () => {
     await eventually(async () => {
       const { data } = (await fetchBody(line)) as { data: object[] };
       return data.length > 0;
-    }, SENT_WITHIN_MS);
+    }, LIVE_MS);
   });
 
   it('prints two lines with which an application is monitored by the client library', async () => {
@@ -117,6 +121,15 @@ describe('request-analytics demo', () => {
 
   it('exits with 0 when it is stopped', async () => {
     expect(await demo.stop()).toBe(0);
+  });
+
+  it('gets none with --no-live', async () => {
+    if (demo.isRunning) await demo.stop();
+    demo = await begin('--no-live');
+    const since = new Date().toISOString();
+    await pause(LIVE_MS);
+    const line = lines()[1]!.replace(/request-logs[^']*/, `request-logs?start=${since}&limit=5`);
+    expect((await fetchBody(line)).data).toEqual([]);
   });
 });
 

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { createCapture } from './capture/capture.js';
 import type { DemoRequest } from './demo-request.js';
+import { EXCLUDED } from './endpoints.js';
 import { requestsBetween, requestsOfSlot } from './generator.js';
 import { DAY_MS, SLOT_MS } from './traffic-curve.js';
 
@@ -61,11 +62,11 @@ function listDue(from: number, to: number, origin: number): DemoRequest[] {
     .filter(({ timestamp }) => timestamp > from && timestamp <= to);
 }
 
-/** Requests that the additional ones are like. */
+/** Requests that the additional ones are like, all of them to be seen in the request logs. */
 function listExtra({ origin, since }: TrickleTarget): DemoRequest[] {
   const day = (Math.floor(since / DAY_MS) - 1) * DAY_MS;
   return [...requestsBetween(day + BUSY_FROM_MS, day + BUSY_TO_MS, origin)]
-    .filter((request) => !request.excluded_from_logs)
+    .filter(({ path, excluded_from_logs }) => !excluded_from_logs && path !== EXCLUDED.path)
     .slice(0, MAX_EXTRA);
 }
 
