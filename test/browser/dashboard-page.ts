@@ -10,8 +10,8 @@ import { HOST } from '../setup/browser.js';
 
 /** Where pictures are written; left out: none are made. */
 const { SCREENSHOTS } = process.env;
-/** The rules of axe-core that depend on colours. */
-const COLOUR_RULES = ['color-contrast', 'link-in-text-block'];
+/** A desk and a phone. */
+const WIDTHS = [1440, 390];
 /**
  * Sums what moves after it is shown, keeps what is copied, and reports the requests: the browser's protocol
  * leaves out bodies of `Request` objects.
@@ -143,23 +143,29 @@ export class DashboardPage {
       document.dispatchEvent(new Event('visibilitychange'))`);
   }
 
-  /** The rules that axe-core finds broken, each with the elements. Left out: all rules. */
-  async findings(rules?: readonly string[]): Promise<string[]> {
+  /** The rules that axe-core finds broken, each with the elements. */
+  private async findings(): Promise<string[]> {
     if (!(await this.evaluate('!!window.axe'))) await this.page.evaluate(axe);
-    const options = JSON.stringify({ resultTypes: ['violations'], ...(rules && { runOnly: rules }) });
-    return this.page.evaluate<string[]>(`axe.run(document, ${options}).then(({ violations }) =>
+    return this.page.evaluate<
+      string[]
+    >(`axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) =>
       violations.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => id + ': ' + html + failureSummary)))`);
   }
 
   /**
-   * A picture of what is shown in light and in dark, both without findings; the themes differ in colours
-   * alone.
+   * Pictures of what is shown on a desk and on a phone, light and dark, each without findings of axe-core.
+   *
+   * @param show shows it again at each width; left out: it is shown already
    */
-  async inBothThemes(name: string): Promise<void> {
-    for (const colorScheme of ['light', 'dark'] as const) {
-      await this.page.emulateMedia({ colorScheme });
-      await this.screenshot(`${name}-${colorScheme}`);
-      expect(await this.findings(colorScheme === 'dark' ? COLOUR_RULES : undefined)).toEqual([]);
+  async expectAccessible(name: string, show?: () => Promise<void>): Promise<void> {
+    for (const width of WIDTHS) {
+      await this.page.setViewportSize({ width, height: 860 });
+      await show?.();
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await this.page.emulateMedia({ colorScheme });
+        await this.screenshot(`${name}-${width}-${colorScheme}`);
+        expect([width, colorScheme, await this.findings()]).toEqual([width, colorScheme, []]);
+      }
     }
   }
 

@@ -21,6 +21,7 @@ const NAMES: Record<Tab, string> = {
   logs: 'Logs',
   spans: 'Spans',
 };
+const HOW_TO_CAPTURE = 'Most SDKs capture none by default: docs/monitor.md says how to switch it on.';
 /** Requests within this time are neighbours. */
 const NEAR_MS = 5 * 60_000;
 
@@ -204,7 +205,7 @@ function Message({ headers, body }: { headers: string[][]; body: string | null }
     <>
       <h3>Headers</h3>
       {headers.length === 0 ? (
-        <p class="muted">No headers were captured.</p>
+        <p class="muted">No headers were captured. {HOW_TO_CAPTURE}</p>
       ) : (
         <Pairs
           pairs={headers.map(([name = '', value = '']) => [
@@ -215,7 +216,7 @@ function Message({ headers, body }: { headers: string[][]; body: string | null }
       )}
       <h3>Body</h3>
       {body === null ? (
-        <p class="muted">No body was captured.</p>
+        <p class="muted">No body was captured. {HOW_TO_CAPTURE}</p>
       ) : (
         <Code text={toSentBody(body, headers)} name="Body" isJson />
       )}

@@ -22,7 +22,7 @@ export function Problem(props: {
   const text = texts[status] ?? (status >= 500 ? texts[503] : `The service refused the request: ${message}`);
   const isRepeated = [0, 429, 503].includes(status);
   return (
-    <div class="problem">
+    <section class="problem" aria-label="Problem">
       <p role="alert">{text}</p>
       {isRepeated && (
         <p class="muted">
@@ -38,6 +38,6 @@ export function Problem(props: {
           Try now
         </button>
       )}
-    </div>
+    </section>
   );
 }
