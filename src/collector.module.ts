@@ -21,6 +21,7 @@ import { InstanceCounts } from './write/batches/instance-counts.js';
 import { IntervalDays } from './write/batches/interval-days.js';
 import { RepeatedRecords } from './write/batches/repeated-records.js';
 import { ApiDocuments } from './write/batches/api-documents.js';
+import { TraceExceptions } from './write/batches/trace-exceptions.js';
 import { MessageLocks } from './write/batches/message-locks.js';
 import { ClientApps } from './access/tokens/client-apps.js';
 import { RefusedSenders } from './access/tokens/refused-senders.js';
@@ -79,7 +80,8 @@ export class CollectorModule {
           new ApiDocuments(store),
         );
         const locks = new MessageLocks(coordinator);
-        return new BatchCommitter(log, builder, instances, locks, claims, telemetry);
+        const exceptions = new TraceExceptions(store, config.collector.spanCountDelayMs);
+        return new BatchCommitter(log, builder, instances, exceptions, locks, claims, telemetry);
       },
     };
     const writer = {

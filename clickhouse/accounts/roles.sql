@@ -69,7 +69,10 @@ GRANT SELECT, INSERT ON ingest_batches_v1 TO request_analytics_collector;
 GRANT SELECT ON ingest_messages_v1 TO request_analytics_collector;
 GRANT SELECT (app_id, request_uuid) ON request_details_v1 TO request_analytics_collector;
 GRANT SELECT (app_id, request_uuid) ON import_ledger_v1 TO request_analytics_collector;
-GRANT SELECT (app_id, start_time_ns, trace_id, span_id) ON spans_v1 TO request_analytics_collector;
+GRANT SELECT (app_id, start_time_ns, trace_id, span_id, parent_span_id, kind, status, attributes, events) ON spans_v1 TO request_analytics_collector;
+GRANT SELECT (app_id, trace_id, timestamp_ns, span_id, server_span_id, attributes) ON application_logs_v1 TO request_analytics_collector;
+GRANT SELECT (app_id, timestamp, request_uuid, app_env_id, endpoint_id, consumer_id, method, status_code, record_json, trace_id, exception_type) ON request_logs_v1 TO request_analytics_collector;
+GRANT SELECT (app_id, timestamp, request_uuid) ON errors_v1 TO request_analytics_collector;
 -- The landing tables keep nothing to read: views that have no rights of their own read the block with those of who inserts it.
 GRANT SELECT, INSERT ON request_counts TO request_analytics_collector;
 GRANT SELECT ON request_bins TO request_analytics_collector;

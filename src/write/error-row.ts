@@ -13,7 +13,7 @@ export type ErrorRow = ReturnType<typeof toErrorRow>;
 /** One row of `reported_errors`. */
 export function toErrorRow(
   appId: number,
-  error: ErrorRecord & { request_uuid?: string; trace_id?: string },
+  error: Omit<ErrorRecord, 'env' | 'consumer'> & { request_uuid?: string; trace_id?: string },
   ids: RequestIds,
 ) {
   const { timestamp, kind, type, message, location, stacktrace, sentry_event_id, errors } = error;

@@ -1,7 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { Status_StatusCode } from '../../src/sources/otlp/generated/opentelemetry/proto/trace/v1/trace_pb.js';
+import { Config } from '../../src/config/config.js';
+import {
+  Span_SpanKind,
+  Status_StatusCode,
+} from '../../src/sources/otlp/generated/opentelemetry/proto/trace/v1/trace_pb.js';
 import { WITHOUT_CACHE } from '../setup/app.js';
-import { Client, TestService } from './setup/collector.js';
+import { Client, TestCollector, TestService } from './setup/collector.js';
 import { buildCount, buildLogItem, buildSync } from './setup/messages.js';
 import { OtlpSender, attributes, logs, nanosecondsAgo, resource, serverSpan, traces } from './setup/otlp.js';
 
@@ -10,7 +14,7 @@ let client: Client;
 let sender: OtlpSender;
 
 beforeAll(async () => {
-  service = await TestService.start(WITHOUT_CACHE);
+  service = await TestService.start({ ...WITHOUT_CACHE, COLLECTOR_SPAN_COUNT_DELAY_SECONDS: '0' });
 });
 
 afterAll(() => service.stop());
@@ -33,6 +37,17 @@ const readErrors = async (body: object = {}) => {
     .slice(0, -1)
     .map((line) => JSON.parse(line) as Record<string, unknown>);
 };
+const toAttributes = ({ type, message, stacktrace }: typeof BOOM) =>
+  attributes({ 'exception.type': type, 'exception.message': message, 'exception.stacktrace': stacktrace });
+/** A log record that says an exception in the context of a span. */
+const exceptionRecord = ({ traceId, spanId }: ReturnType<typeof serverSpan>, rest: object = {}) => ({
+  traceId: traceId!,
+  spanId: spanId!,
+  timeUnixNano: nanosecondsAgo(59_000),
+  eventName: 'http.server.request.exception',
+  attributes: toAttributes(BOOM),
+  ...rest,
+});
 const hex = (id?: Uint8Array) => Buffer.from(id!).toString('hex');
 
 /** A failed request of OpenTelemetry, whose span recorded the exception. */
@@ -41,19 +56,18 @@ const failedSpan = (consumer: string, { message, ...rest } = BOOM, overrides = {
     { 'http.response.status_code': status, 'user.id': consumer },
     {
       status: { code: Status_StatusCode.ERROR },
-      events: [
-        {
-          name: 'exception',
-          attributes: attributes({
-            'exception.type': rest.type,
-            'exception.message': message,
-            'exception.stacktrace': rest.stacktrace,
-          }),
-        },
-      ],
+      events: [{ name: 'exception', attributes: toAttributes({ message, ...rest }) }],
       ...overrides,
     },
   );
+
+type SpanInit = ReturnType<typeof serverSpan>;
+/** Members of a span below another one. */
+const below = ({ traceId, spanId }: SpanInit) => ({
+  traceId,
+  parentSpanId: spanId,
+  kind: Span_SpanKind.INTERNAL,
+});
 
 describe('errors', () => {
   it('of a client library of the hub are its reports, and their requests are examples', async () => {
@@ -206,6 +220,59 @@ describe('errors', () => {
     expect([imported.status, await imported.text()]).toEqual([200, expect.any(String)]);
     const rows = await readErrors();
     expect(rows).toEqual([expect.objectContaining({ errors: 4, consumers: 1, env: 'prod' })]);
+  });
+
+  it('of exceptions that come as log records, or that a span below recorded, count once, in any order and again', async () => {
+    const spans = CONSUMERS.map((consumer) =>
+      serverSpan({ 'http.response.status_code': 500, 'user.id': consumer }),
+    );
+    const [first, second, third, ...others] = spans as [SpanInit, SpanInit, SpanInit, ...SpanInit[]];
+    const handler = failedSpan('anna', BOOM, { ...below(third), attributes: [] });
+    // A log record before its request, one after it, and a span below.
+    await sender.deliver('logs', logs([exceptionRecord(first)]));
+    await sender.deliver('traces', traces([first, second, handler, third]));
+    await service.collector.countExceptions();
+    expect(await readErrors()).toEqual([
+      expect.objectContaining({ errors: 2, consumers: 1, kind: 'exception' }),
+    ]);
+    await sender.deliver('logs', logs([exceptionRecord(second)]));
+    await service.collector.countExceptions();
+    // All of it again, from two collectors at once.
+    await sender.deliver('traces', traces([third, ...others]));
+    await sender.deliver('logs', logs([first, second, ...others].map((span) => exceptionRecord(span))));
+    const other = await TestCollector.start(service.api.store, service.api.app.get(Config));
+    await Promise.all([service.collector, other, service.collector].map((one) => one.countExceptions()));
+    await other.countExceptions();
+    await other.stop();
+    const rows = await readErrors();
+    expect(rows).toHaveLength(1);
+    expect(rows[0]).toMatchObject({ type: 'ValueError', message: 'order 7', errors: 7, consumers: 2 });
+    expect(spans.map(({ traceId }) => hex(traceId))).toContain(rows[0]!.trace_id);
+    // The same error as one that the span of the request recorded.
+    await sender.deliver('traces', traces([failedSpan('carl')]));
+    expect(await readErrors()).toEqual([expect.objectContaining({ errors: 8, consumers: 3 })]);
+  });
+
+  it('are as many as exports have exceptions, of the same types', async () => {
+    const failed = Array.from({ length: 450 }, (_, n) =>
+      serverSpan({ 'http.response.status_code': n % 3 === 0 ? 404 : 503 }),
+    );
+    const records = failed
+      .filter((_, n) => n % 5 !== 0)
+      .map((span, n) => exceptionRecord(span, { attributes: toAttributes({ ...BOOM, type: `E${n % 4}` }) }));
+    await sender.deliver('logs', logs(records));
+    await sender.deliver('traces', traces(failed));
+    await service.collector.countExceptions();
+    const { text } = await client.tenant.post('request-logs', {
+      since: '2025-01-01',
+      fields: ['exception_type'],
+    });
+    const exported = new Map<string, number>();
+    for (const [, type] of text.matchAll(/"exception_type":"(E\d)"/g))
+      exported.set(type!, (exported.get(type!) ?? 0) + 1);
+    expect(exported.size).toBe(4);
+    const counted = (await readErrors()).map(({ type, errors }) => [type, errors] as [string, number]);
+    expect(new Map(counted)).toEqual(exported);
   });
 
   it('are masked as other texts are', async () => {

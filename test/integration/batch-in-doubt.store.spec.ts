@@ -12,6 +12,7 @@ import { BatchCommitter } from '../../src/write/batches/batch-committer.js';
 import { InstanceCounts } from '../../src/write/batches/instance-counts.js';
 import { IntervalDays } from '../../src/write/batches/interval-days.js';
 import { MessageLocks } from '../../src/write/batches/message-locks.js';
+import { TraceExceptions } from '../../src/write/batches/trace-exceptions.js';
 import { RepeatedRecords } from '../../src/write/batches/repeated-records.js';
 import { ApiDocuments } from '../../src/write/batches/api-documents.js';
 import { KnownRequests } from '../../src/write/known-requests.js';
@@ -58,6 +59,7 @@ describe('a batch whose outcome is unknown until its claims have expired', () =>
       new BatchLog(store, coordinator),
       builder,
       new InstanceCounts(store, 0),
+      new TraceExceptions(store, 0),
       new MessageLocks(coordinator),
       new RequestClaims(coordinator),
       Telemetry.none,

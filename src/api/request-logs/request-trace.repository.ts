@@ -3,7 +3,7 @@ import type { CapturedException } from '../../records/capture.js';
 import { AppScopedStore } from '../apps/app-scoped-store.js';
 import type { AppScope } from '../apps/apps.service.js';
 import { IN_RANGE } from './export/export-conditions.js';
-import { TRACE_AFTER_MS, TRACE_BEFORE_MS, selectExceptions } from './request-exceptions.js';
+import { TRACE_AFTER_MS, TRACE_BEFORE_MS, selectExceptions } from '../../records/request-exceptions.js';
 
 /** A span of a trace; `attributes` and `events` are JSON text, times are decimal digits. */
 export interface TraceSpan {

@@ -7,7 +7,7 @@ import {
 } from '../../records/capture.js';
 import { findRequestUuid } from '../../records/server-span.js';
 import { groupByParent, sortSpans } from '../../records/span-order.js';
-import { HAS_METHOD } from './request-exceptions.js';
+import { HAS_METHOD } from '../../records/request-exceptions.js';
 import type { LogPlace, TraceLog, TraceSpan } from './request-trace.repository.js';
 
 /** The end of a capture without logs and spans. */

@@ -208,6 +208,7 @@ async function startRecovery(committer: BatchCommitter, kind: ClickHouse['kind']
 async function settle(committer: BatchCommitter): Promise<void> {
   try {
     await committer.settle();
+    await committer.countExceptions();
   } catch (error) {
     new NestLogger('Collector').warn(error instanceof Error ? error.message : error);
   }

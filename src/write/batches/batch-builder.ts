@@ -7,6 +7,7 @@ import type { RequestRecord } from '../../records/request-record.js';
 import { encodePieces, toCountRow, toLogRow, weighCount, weighError, weighRequest } from '../row-encoder.js';
 import { type ErrorRow, findExceptionRow, toErrorRow } from '../error-row.js';
 import { type SpanRecord, weighSpan } from '../../records/span-record.js';
+import { hashUuid } from '../../shared/hash-uuid.js';
 import { Slices, type Steps } from '../../shared/async/slices.js';
 import type { ClientApp, ClientApps } from '../../access/tokens/client-apps.js';
 import {
@@ -87,6 +88,15 @@ export class BatchBuilder {
     const pieces = await new Slices().run(encode(rows));
     if (pieces.length === 0) return null;
     return { id: randomUUID(), createdAt: formatBatchTime(), messages: [], pieces };
+  }
+
+  /** The batch that counts exceptions of requests; null without any. */
+  async buildErrors(rows: readonly ErrorRow[]): Promise<Batch | null> {
+    const pieces = await new Slices().run(encode({ ...noRows(), reported_errors: [...rows] }));
+    if (pieces.length === 0) return null;
+    // Derived from its requests, so that two processes without Redis that find the same write the same batch.
+    const id = hashUuid(rows.map(({ app_id, request_uuid }) => `${app_id}/${request_uuid}`).join());
+    return { id, createdAt: formatBatchTime(), messages: [], pieces };
   }
 
   private async updateFramework(messages: readonly AppMessage[]): Promise<void> {

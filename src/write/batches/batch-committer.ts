@@ -11,6 +11,7 @@ import { type AppMessage, type BatchBuilder, requestsIn } from './batch-builder.
 import { BatchQueue } from './batch-queue.js';
 import type { DueInstances, InstanceCounts } from './instance-counts.js';
 import type { MessageLocks } from './message-locks.js';
+import type { TraceExceptions } from './trace-exceptions.js';
 
 const BATCH_DELAY_MS = 10;
 /** How often an idle committer checks for a batch in doubt and for unwritten marks. */
@@ -41,6 +42,7 @@ export class BatchCommitter {
     private readonly batchLog: BatchLog,
     private readonly builder: BatchBuilder,
     private readonly instances: InstanceCounts,
+    private readonly exceptions: TraceExceptions,
     private readonly locks: MessageLocks,
     private readonly claims: RequestClaims,
     private readonly telemetry: Telemetry,
@@ -88,6 +90,35 @@ export class BatchCommitter {
         }
       }
     }
+  }
+
+  /** Counts exceptions of requests that are in their traces as errors. */
+  async countExceptions(): Promise<void> {
+    const { appIds, window } = await this.exceptions.findDue();
+    for (const appId of appIds)
+      try {
+        await this.claims.run([`errors/${appId}`], WAIT_FOR_CLAIMS_MS, async (hold) => {
+          const counted = new Set<string>();
+          const find = async () =>
+            (await this.exceptions.find(appId, window)).filter(
+              ({ request_uuid }) => !counted.has(request_uuid),
+            );
+          while ((await find()).length > 0)
+            await this.queue.runExclusive(async () => {
+              await this.resolveInDoubt();
+              // Exceptions in a batch that another process appended and did not apply look uncounted.
+              await this.batchLog.recover(0);
+              const rows = await find();
+              for (const { request_uuid } of rows) counted.add(request_uuid);
+              const batch = await this.builder.buildErrors(rows);
+              if (batch) await this.write(batch, hold);
+            });
+        });
+      } catch (error) {
+        this.log.warn(
+          `app ${appId}: exceptions not counted yet: ${error instanceof Error ? error.message : String(error)}`,
+        );
+      }
   }
 
   private async settleInstances(due: DueInstances): Promise<void> {

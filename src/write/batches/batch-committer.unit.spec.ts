@@ -13,6 +13,7 @@ import type { BatchBuilder } from './batch-builder.js';
 import { BatchCommitter } from './batch-committer.js';
 import { InstanceCounts } from './instance-counts.js';
 import { MessageLocks } from './message-locks.js';
+import { TraceExceptions } from './trace-exceptions.js';
 
 describe('BatchCommitter', () => {
   it('maintains once at a time: a store that does not respond leaves nothing that a stop would wait for', async () => {
@@ -33,6 +34,7 @@ describe('BatchCommitter', () => {
       log,
       {} as BatchBuilder,
       new InstanceCounts(store, 0),
+      new TraceExceptions(store, 0),
       new MessageLocks(coordinator),
       new RequestClaims(coordinator),
       Telemetry.none,

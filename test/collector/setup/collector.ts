@@ -59,6 +59,11 @@ export class TestCollector {
     return this.running.app.get(BatchCommitter).settle();
   }
 
+  /** Counts exceptions that are in the traces of requests, likewise. */
+  countExceptions(): Promise<void> {
+    return this.running.app.get(BatchCommitter).countExceptions();
+  }
+
   /** Takes the turn of an app until it is released, so that the bodies of the app wait. */
   holdTurn(appId: number): { readonly waiting: number; release: () => void } {
     const { parsing } = this.running.app.get<{ parsing: QueryLimiter }>(MessageIntake);

@@ -6,7 +6,7 @@ import {
   not,
   splitNegation,
 } from '../../../queries/filters/comparison.js';
-import { HAS_NO_EXCEPTION } from '../request-exceptions.js';
+import { HAS_NO_EXCEPTION } from '../../../records/request-exceptions.js';
 import { EXPORT_COLUMNS } from './export-columns.js';
 import type { ExportQuery, ExportRange } from './export-query.js';
 import { EXPORT_FILTERS, type ExportField, type ExportFilter } from './export.input.js';

@@ -4,7 +4,7 @@ import { type FileFormat, isTyped } from '../../../shared/file-format.js';
 import { EMPTY_CAPTURE_JSON } from '../../../records/capture.js';
 import type { RequestLogKey } from '../request-log-key.js';
 import { RECORD_HEAD_SQL } from '../request-log.record.js';
-import { selectExceptions } from '../request-exceptions.js';
+import { selectExceptions } from '../../../records/request-exceptions.js';
 import {
   BEFORE_LOGS,
   CAPTURE,

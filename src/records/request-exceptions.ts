@@ -1,5 +1,5 @@
-import { EVENT_SEPARATOR } from '../../records/capture.js';
-import { MAX_MESSAGE, MAX_STACKTRACE, MAX_TYPE } from '../../records/limits.js';
+import { EVENT_SEPARATOR } from './capture.js';
+import { MAX_MESSAGE, MAX_STACKTRACE, MAX_TYPE } from './limits.js';
 
 /**
  * Spans and log records of a trace may begin this long before the start of their request, because clocks
