@@ -14,7 +14,7 @@ import { Metrics } from '../../src/telemetry/metrics/metrics.js';
 import { TestCollector } from '../collector/setup/collector.js';
 import { logFile } from '../collector/setup/log-file.js';
 import { buildCount, buildLogItem, buildSync } from '../collector/setup/messages.js';
-import { OtlpSender, serverSpan, traces } from '../collector/setup/otlp.js';
+import { OtlpSender, attributes, logs, serverSpan, traces } from '../collector/setup/otlp.js';
 import { buildRequest } from '../factories/request.factory.js';
 import { startAs } from '../setup/account-server.js';
 import { DENSE, SAMPLE_UUID, listFiles, listOperations, listQueries } from '../setup/all-operations.js';
@@ -174,7 +174,11 @@ describe('the accounts of clickhouse/accounts', () => {
 
     beforeAll(async () => {
       server = await startAs(COLLECTOR, directory);
-      const config = new Config({ ...server.env, CACHE_TTL_MS: '0' });
+      const config = new Config({
+        ...server.env,
+        CACHE_TTL_MS: '0',
+        COLLECTOR_SPAN_COUNT_DELAY_SECONDS: '0',
+      });
       store = await ClickHouse.open(config);
       collector = await TestCollector.start(store, config);
     });
@@ -211,6 +215,24 @@ describe('the accounts of clickhouse/accounts', () => {
       const unlogged = serverSpan({ 'http.route': '/healthz' });
       await sender.deliver('traces', traces([serverSpan(), unlogged]));
       await sender.deliver('traces', traces([unlogged, serverSpan()]));
+    });
+
+    it('is enough to count exceptions that are in traces', async () => {
+      const failed = serverSpan({ 'http.response.status_code': 500 });
+      const { traceId, spanId, startTimeUnixNano: timeUnixNano } = failed;
+      const exception = attributes({ 'exception.type': 'ValueError' });
+      const record = {
+        traceId: traceId!,
+        spanId: spanId!,
+        timeUnixNano: timeUnixNano!,
+        attributes: exception,
+      };
+      const sender = new OtlpSender(collector.url, token);
+      await sender.deliver('logs', logs([record]));
+      await sender.deliver('traces', traces([failed]));
+      await collector.countExceptions();
+      const counted = 'SELECT count(request_uuid) AS requests FROM errors_v1 WHERE app_id = {app_id:UInt32}';
+      expect(await store.rows('test.errors', counted, { app_id: appId })).toEqual([{ requests: 1 }]);
     });
 
     it('is enough to look for damage and for free space', async () => {

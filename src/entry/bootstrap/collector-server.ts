@@ -34,6 +34,8 @@ import { openServerStore } from '../../write/prepare-store.js';
 const RECOVER_EVERY_MS = 15_000;
 const MAX_SETTLE_INTERVAL_MS = 5_000;
 const MIN_SETTLE_INTERVAL_MS = 500;
+/** Longer than the recovery of what a dead process left. */
+const COUNT_EXCEPTIONS_EVERY_MS = 45_000;
 
 /** The parts that the collector shares with a server that already has the store open. */
 interface SharedParts {
@@ -80,7 +82,12 @@ export async function startCollectorOn(
   if (!sharedMonitor) await monitor.start();
   const recovery = await startRecovery(committer, store.kind);
   const settleEveryMs = Math.max(MIN_SETTLE_INTERVAL_MS, config.collector.spanCountDelayMs / 2);
-  const settling = runEvery(Math.min(settleEveryMs, MAX_SETTLE_INTERVAL_MS), () => settle(committer));
+  const settling = runEvery(Math.min(settleEveryMs, MAX_SETTLE_INTERVAL_MS), () =>
+    warnOfFailure(() => committer.settle()),
+  );
+  const counting = runEvery(COUNT_EXCEPTIONS_EVERY_MS, () =>
+    warnOfFailure(() => committer.countExceptions()),
+  );
   const beginDrain = () => {
     drain.begin();
     grpc.drain();
@@ -89,6 +96,7 @@ export async function startCollectorOn(
     beginDrain();
     clearInterval(recovery);
     clearInterval(settling);
+    clearInterval(counting);
     if (!sharedMonitor) monitor.close();
     await Promise.all([app.close(), grpc.stop()]);
     await committer.close();
@@ -205,10 +213,9 @@ async function startRecovery(committer: BatchCommitter, kind: ClickHouse['kind']
   return runEvery(RECOVER_EVERY_MS, () => recover(ABANDONED_AFTER_SECONDS));
 }
 
-async function settle(committer: BatchCommitter): Promise<void> {
+async function warnOfFailure(work: () => Promise<void>): Promise<void> {
   try {
-    await committer.settle();
-    await committer.countExceptions();
+    await work();
   } catch (error) {
     new NestLogger('Collector').warn(error instanceof Error ? error.message : error);
   }

@@ -92,7 +92,11 @@ export class BatchCommitter {
     }
   }
 
-  /** Counts exceptions of requests that are in their traces as errors. */
+  /**
+   * Counts exceptions of requests that are in their traces as errors. Those in a batch that a dead process
+   * did not apply look uncounted: its claim, and the time between two calls, last until the batch is
+   * recovered.
+   */
   async countExceptions(): Promise<void> {
     const { appIds, window } = await this.exceptions.findDue();
     for (const appId of appIds)
@@ -106,8 +110,6 @@ export class BatchCommitter {
           while ((await find()).length > 0)
             await this.queue.runExclusive(async () => {
               await this.resolveInDoubt();
-              // Exceptions in a batch that another process appended and did not apply look uncounted.
-              await this.batchLog.recover(0);
               const rows = await find();
               for (const { request_uuid } of rows) counted.add(request_uuid);
               const batch = await this.builder.buildErrors(rows);
