@@ -26,13 +26,14 @@ const REQUEST_UUID = `(lower(hex(SHA256(concat(lower(hex(a.trace_id)), lower(hex
       toUUID(concat(substring(digest, 1, 8), '-', substring(digest, 9, 4), '-8', substring(digest, 14, 3), '-',
         substring('89ab', bitAnd(reinterpretAsUInt8(unhex(concat('0', substring(digest, 17, 1)))), 3) + 1, 1),
         substring(digest, 18, 3), '-', substring(digest, 21, 12)))).2`;
-const member = (json: string, name: string) => `JSONExtractString(${json}, 'exception.${name}')`;
-const exception = (json: string) => `(
-        substringUTF8(if(${member(json, 'type')} = '', 'Error', ${member(json, 'type')}), 1, ${MAX_TYPE}),
-        substringUTF8(${member(json, 'message')}, 1, ${MAX_MESSAGE}),
-        substringUTF8(${member(json, 'stacktrace')}, 1, ${MAX_STACKTRACE})
+const member = (name: string) => `JSONExtractString(attributes, 'exception.${name}')`;
+/** The attributes of the last exception among the events of a span. */
+const IN_EVENTS = `JSONExtractRaw(arrayLast(event -> JSONExtractString(event, 'name') = 'exception',
+        splitByString('${EVENT_SEPARATOR}', substring(r.json, 2, length(r.json) - 2))), 'attributes')`;
+const EXCEPTION = `(
+        substringUTF8(if(${member('type')} = '', 'Error', ${member('type')}), 1, ${MAX_TYPE}),
+        substringUTF8(${member('message')}, 1, ${MAX_MESSAGE}), substringUTF8(${member('stacktrace')}, 1, ${MAX_STACKTRACE})
       )`;
-const isException = (json: string) => `(${member(json, 'type')} != '' OR ${member(json, 'message')} != '')`;
 /** Later nanoseconds exceed 64 bits, and a window may end then. */
 const END = Date.UTC(2200, 0, 1);
 const inTime = (column: string) =>
@@ -59,19 +60,17 @@ export const selectExceptions = (where: string) => `
     ),
     recorded AS (
       SELECT l.trace_id AS trace_id, if(l.server_span_id = toFixedString('', 8), l.span_id, l.server_span_id) AS span_id,
-        l.timestamp_ns AS at, ${exception('l.attributes')} AS exception
+        l.timestamp_ns AS at, l.attributes AS json, false AS is_span
       FROM application_logs_v1 AS l
       WHERE l.app_id = {app_id:UInt32} AND ${inTime('l.timestamp_ns')}
         AND l.trace_id IN (SELECT trace_id FROM failed)
-        AND position(l.attributes, '"exception.') > 0 AND ${isException('l.attributes')}
+        AND multiSearchAny(l.attributes, ['"exception.type":"', '"exception.message":"'])
       UNION ALL
-      SELECT s.trace_id AS trace_id, s.span_id AS span_id, s.start_time_ns AS at, ${exception('event')} AS exception
+      SELECT s.trace_id AS trace_id, s.span_id AS span_id, s.start_time_ns AS at, s.events AS json, true AS is_span
       FROM spans_v1 AS s
-      ARRAY JOIN [JSONExtractRaw(arrayLast(event -> JSONExtractString(event, 'name') = 'exception',
-        splitByString('${EVENT_SEPARATOR}', substring(s.events, 2, length(s.events) - 2))), 'attributes')] AS event
       WHERE s.app_id = {app_id:UInt32} AND ${inTime('s.start_time_ns')}
         AND s.trace_id IN (SELECT trace_id FROM failed)
-        AND NOT ${IS_REQUEST} AND s.status = 'ERROR' AND position(s.events, '"exception"') > 0 AND ${isException('event')}
+        AND s.status = 'ERROR' AND NOT ${IS_REQUEST} AND position(s.events, '"name":"exception"') > 0
     ),
     above AS (
       SELECT trace_id, span_id, toUInt16(0) AS steps, max(at) AS at, span_id AS of FROM recorded GROUP BY trace_id, span_id
@@ -86,7 +85,10 @@ export const selectExceptions = (where: string) => `
       FROM above AS a INNER JOIN failed AS f ON f.request_uuid = ${REQUEST_UUID}
       GROUP BY f.timestamp, f.request_uuid, a.trace_id
     )
-    SELECT n.timestamp AS timestamp, n.request_uuid AS request_uuid, argMax(r.exception, (r.at, r.exception)) AS last,
-      toNullable(last.1) AS found_type, toNullable(last.2) AS found_message, toNullable(last.3) AS found_stacktrace
-    FROM nearest AS n INNER JOIN recorded AS r ON r.trace_id = n.trace_id AND r.span_id = n.span_id
-    GROUP BY n.timestamp, n.request_uuid`;
+    SELECT n.timestamp AS timestamp, n.request_uuid AS request_uuid,
+      if(r.is_span, ${IN_EVENTS}, r.json) AS attributes, ${EXCEPTION} AS exception,
+      toNullable(exception.1) AS found_type, toNullable(exception.2) AS found_message, toNullable(exception.3) AS found_stacktrace
+    FROM recorded AS r INNER JOIN nearest AS n ON r.trace_id = n.trace_id AND r.span_id = n.span_id
+    WHERE ${member('type')} != '' OR ${member('message')} != ''
+    ORDER BY r.at DESC, exception DESC
+    LIMIT 1 BY n.timestamp, n.request_uuid`;

@@ -153,7 +153,7 @@ export class RequestDetails extends RequestLog {
   @ApiProperty({
     type: () => RequestException,
     nullable: true,
-    description: 'The unhandled exception that caused a 500 response, if any',
+    description: 'The unhandled exception that led to a server error, if any',
   })
   exception: RequestException | null;
 

@@ -5,7 +5,7 @@ import type { AppScope } from '../apps/apps.service.js';
 import { IN_RANGE } from './export/export-conditions.js';
 import { TRACE_AFTER_MS, TRACE_BEFORE_MS, selectExceptions } from '../../records/request-exceptions.js';
 
-/** A span of a trace; `attributes` and `events` are JSON text, times are decimal digits. */
+/** A span of a trace; `attributes` is JSON text, times are decimal digits. */
 export interface TraceSpan {
   span_id: string;
   parent_span_id: string;
@@ -16,7 +16,6 @@ export interface TraceSpan {
   end_time_ns: string;
   duration_ns: string;
   attributes: string;
-  events: string;
 }
 
 /** What says which request a log record belongs to. */
@@ -46,7 +45,7 @@ const MAX_PLACES = 100_000;
 const SPANS = `
 SELECT lower(hex(span_id)) AS span_id, lower(hex(parent_span_id)) AS parent_span_id, name, toString(kind) AS kind,
   toString(status) AS status, toString(s.start_time_ns) AS start_time_ns,
-  toString(s.start_time_ns + s.duration_ns) AS end_time_ns, toString(s.duration_ns) AS duration_ns, attributes, events
+  toString(s.start_time_ns + s.duration_ns) AS end_time_ns, toString(s.duration_ns) AS duration_ns, attributes
 FROM spans_v1 AS s
 WHERE app_id = {app_id:UInt32}
   AND s.start_time_ns >= {from:Int64} * 1000000 AND s.start_time_ns < {to:Int64} * 1000000

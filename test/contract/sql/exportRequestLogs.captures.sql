@@ -52,27 +52,17 @@ FROM (
     ),
     recorded AS (
       SELECT l.trace_id AS trace_id, if(l.server_span_id = toFixedString('', 8), l.span_id, l.server_span_id) AS span_id,
-        l.timestamp_ns AS at, (
-        substringUTF8(if(JSONExtractString(l.attributes, 'exception.type') = '', 'Error', JSONExtractString(l.attributes, 'exception.type')), 1, 256),
-        substringUTF8(JSONExtractString(l.attributes, 'exception.message'), 1, 2048),
-        substringUTF8(JSONExtractString(l.attributes, 'exception.stacktrace'), 1, 65536)
-      ) AS exception
+        l.timestamp_ns AS at, l.attributes AS json, false AS is_span
       FROM application_logs_v1 AS l
       WHERE l.app_id = {app_id:UInt32} AND l.timestamp_ns >= ({start:Int64} - 60000) * 1000000 AND l.timestamp_ns < (least({end:Int64}, 7258118400000) + 86400000) * 1000000
         AND l.trace_id IN (SELECT trace_id FROM failed)
-        AND position(l.attributes, '"exception.') > 0 AND (JSONExtractString(l.attributes, 'exception.type') != '' OR JSONExtractString(l.attributes, 'exception.message') != '')
+        AND multiSearchAny(l.attributes, ['"exception.type":"', '"exception.message":"'])
       UNION ALL
-      SELECT s.trace_id AS trace_id, s.span_id AS span_id, s.start_time_ns AS at, (
-        substringUTF8(if(JSONExtractString(event, 'exception.type') = '', 'Error', JSONExtractString(event, 'exception.type')), 1, 256),
-        substringUTF8(JSONExtractString(event, 'exception.message'), 1, 2048),
-        substringUTF8(JSONExtractString(event, 'exception.stacktrace'), 1, 65536)
-      ) AS exception
+      SELECT s.trace_id AS trace_id, s.span_id AS span_id, s.start_time_ns AS at, s.events AS json, true AS is_span
       FROM spans_v1 AS s
-      ARRAY JOIN [JSONExtractRaw(arrayLast(event -> JSONExtractString(event, 'name') = 'exception',
-        splitByString(',	', substring(s.events, 2, length(s.events) - 2))), 'attributes')] AS event
       WHERE s.app_id = {app_id:UInt32} AND s.start_time_ns >= ({start:Int64} - 60000) * 1000000 AND s.start_time_ns < (least({end:Int64}, 7258118400000) + 86400000) * 1000000
         AND s.trace_id IN (SELECT trace_id FROM failed)
-        AND NOT (s.kind = 'SERVER' AND match(s.attributes, '"http[.](?:request[.])?method":')) AND s.status = 'ERROR' AND position(s.events, '"exception"') > 0 AND (JSONExtractString(event, 'exception.type') != '' OR JSONExtractString(event, 'exception.message') != '')
+        AND s.status = 'ERROR' AND NOT (s.kind = 'SERVER' AND match(s.attributes, '"http[.](?:request[.])?method":')) AND position(s.events, '"name":"exception"') > 0
     ),
     above AS (
       SELECT trace_id, span_id, toUInt16(0) AS steps, max(at) AS at, span_id AS of FROM recorded GROUP BY trace_id, span_id
@@ -90,10 +80,17 @@ FROM (
         substring(digest, 18, 3), '-', substring(digest, 21, 12)))).2
       GROUP BY f.timestamp, f.request_uuid, a.trace_id
     )
-    SELECT n.timestamp AS timestamp, n.request_uuid AS request_uuid, argMax(r.exception, (r.at, r.exception)) AS last,
-      toNullable(last.1) AS found_type, toNullable(last.2) AS found_message, toNullable(last.3) AS found_stacktrace
-    FROM nearest AS n INNER JOIN recorded AS r ON r.trace_id = n.trace_id AND r.span_id = n.span_id
-    GROUP BY n.timestamp, n.request_uuid
+    SELECT n.timestamp AS timestamp, n.request_uuid AS request_uuid,
+      if(r.is_span, JSONExtractRaw(arrayLast(event -> JSONExtractString(event, 'name') = 'exception',
+        splitByString(',	', substring(r.json, 2, length(r.json) - 2))), 'attributes'), r.json) AS attributes, (
+        substringUTF8(if(JSONExtractString(attributes, 'exception.type') = '', 'Error', JSONExtractString(attributes, 'exception.type')), 1, 256),
+        substringUTF8(JSONExtractString(attributes, 'exception.message'), 1, 2048), substringUTF8(JSONExtractString(attributes, 'exception.stacktrace'), 1, 65536)
+      ) AS exception,
+      toNullable(exception.1) AS found_type, toNullable(exception.2) AS found_message, toNullable(exception.3) AS found_stacktrace
+    FROM recorded AS r INNER JOIN nearest AS n ON r.trace_id = n.trace_id AND r.span_id = n.span_id
+    WHERE JSONExtractString(attributes, 'exception.type') != '' OR JSONExtractString(attributes, 'exception.message') != ''
+    ORDER BY r.at DESC, exception DESC
+    LIMIT 1 BY n.timestamp, n.request_uuid
   ) AS found USING (timestamp, request_uuid)
   WHERE true
   AND arrayExists(header -> lower(header.1) = {filter_0_key:String} AND positionCaseInsensitiveUTF8(header.2, {filter_0:String}) > 0, capture_members.request_headers)

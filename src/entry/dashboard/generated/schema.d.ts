@@ -655,7 +655,7 @@ export interface components {
              * @example 4bf92f3577b34da6a3ce929d0e0e4736
              */
             trace_id: string | null;
-            /** @description The unhandled exception that caused a 500 response, if any */
+            /** @description The unhandled exception that led to a server error, if any */
             exception: components["schemas"]["RequestException"] | null;
             /** @description Application log entries of this request */
             logs: components["schemas"]["LogEntry"][];
