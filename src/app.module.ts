@@ -10,6 +10,7 @@ import { ConsumersModule } from './api/consumers/consumers.module.js';
 import { EndpointsModule } from './api/endpoints/endpoints.module.js';
 import { HealthModule } from './ops/health/health.module.js';
 import { ErrorsModule } from './api/errors/errors.module.js';
+import { InstancesModule } from './api/instances/instances.module.js';
 import { FallbackModule } from './platform/http/fallback.module.js';
 import { McpModule } from './mcp/mcp.module.js';
 import { TelemetryModule } from './platform/telemetry/telemetry.module.js';
@@ -35,6 +36,7 @@ import { TrafficModule } from './api/traffic/traffic.module.js';
     AppMetricsModule,
     ChangesModule,
     ErrorsModule,
+    InstancesModule,
     TracesModule,
     McpModule,
     FallbackModule,

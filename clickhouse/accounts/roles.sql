@@ -47,6 +47,9 @@ GRANT SELECT (app_id, method, path, marked) ON endpoint_exclusions_v1 TO request
 GRANT SELECT ON consumer_activity_v1 TO request_analytics_reader;
 GRANT SELECT (app_id, app_env_id, endpoint_id) ON endpoint_activity_v1 TO request_analytics_reader;
 GRANT SELECT ON env_activity_v1 TO request_analytics_reader;
+GRANT SELECT ON instances_v1 TO request_analytics_reader;
+GRANT SELECT ON instance_versions_v1 TO request_analytics_reader;
+GRANT SELECT ON instance_resources_v1 TO request_analytics_reader;
 GRANT SELECT ON error_counts_per_15m_v1 TO request_analytics_reader;
 GRANT SELECT (app_id, fingerprint, app_env_id, timestamp, endpoint_id, consumer_id, kind, type, message, request_uuid, sentry_event_id, trace_id) ON errors_v1 TO request_analytics_reader;
 GRANT SELECT (refused_at, route, cause, app_id) ON refused_senders_v1 TO request_analytics_reader;

@@ -6,6 +6,7 @@ import { LocalCoordinator, type WriterCoordinator } from '../coordination/writer
 import { LandingViews } from './landing-views.js';
 import type { Hold } from '../coordination/lease.js';
 import { dateTime64 } from '../records/names/id-generator.js';
+import { NIL_UUID } from '../shared/nil-uuid.js';
 import { WriteGate } from './write-gate.js';
 
 /** The tables that batches are inserted into: landing tables, and tables without views. */
@@ -115,8 +116,6 @@ const COLUMNS =
 export const ABANDONED_AFTER_SECONDS = 20;
 /** Longer than the store needs to finish an insert whose outcome is unknown. */
 const IN_DOUBT_MS = 60_000;
-/** Stands for an unknown UUID. */
-export const NIL_UUID = '00000000-0000-0000-0000-000000000000';
 /** Characters in one INSERT into the log. */
 const STATEMENT_CHARACTERS = 16 * 1024 * 1024;
 

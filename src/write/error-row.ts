@@ -3,7 +3,7 @@ import { findFingerprint } from '../records/error-fingerprint.js';
 import { dateTime64 } from '../records/names/id-generator.js';
 import type { RequestIds } from '../records/names/name-registry.js';
 import type { RequestRecord } from '../records/request-record.js';
-import { NIL_UUID } from './batch-log.js';
+import { NIL_UUID } from '../shared/nil-uuid.js';
 import type { ErrorRecord } from './batches/message.js';
 
 const HEX_TRACE_ID = /^[0-9a-f]{32}$/;

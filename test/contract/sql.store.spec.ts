@@ -72,6 +72,7 @@ const CASES: Readonly<Record<string, Call>> = {
     ],
   }),
   'queryMetrics.arrow': metrics({ interval: 'hour', metrics: TIMES, format: 'arrow' }),
+  'listInstances.page': 'instances?start=2099-05-14&end=2099-05-15&app_env_id=1&periods=4',
   'explainChange.times': ['changes', { measure: 'response_time', since: DAY }],
   'queryErrors.plain': ['errors', { since: DAY }],
   'queryErrors.series': [

@@ -43,8 +43,8 @@ describe('a team beside another one whose queries fail after their first rows', 
     // The same windows each time.
     const [queries, files] = [listQueries(beta.appId), listFiles(beta.appId)];
     const queryAll = async () => {
-      const answers = await Promise.all(queries.map(query));
-      for (const file of files) answers.push(await query(file));
+      const answers = [];
+      for (const one of [...queries, ...files]) answers.push(await query(one));
       return answers;
     };
     const answered = await queryAll();

@@ -85,6 +85,7 @@ function requestEach(appId: number): Record<OperationId, [path: string, body?: o
     queryTraces: [`${of}/traces`, { since }],
     explainChange: [`${of}/changes`, { measure: 'requests', since }],
     queryErrors: [`${of}/errors`, { since }],
+    listInstances: [`${of}/instances`],
   };
 }
 

@@ -35,6 +35,8 @@ export function listOperations(appId: number): string[] {
     `${app}/endpoints?app_env_id=1&method=GET&path=/users/*`,
     `${app}/consumers`,
     `${app}/consumers?limit=1&requests_since=2020-01-01`,
+    `${app}/instances`,
+    `${app}/instances?app_env_id=1&limit=1`,
     `${app}/request-logs`,
     ...LOG_FILTERS.map((filter) => `${app}/request-logs?${filter}`),
     `${app}/request-logs?${LOG_FILTERS.join('&')}`,

@@ -1,5 +1,6 @@
 import { ClickHouse, type QueryOptions } from '../../store/client/clickhouse.client.js';
 import { and } from '../../queries/predicates.js';
+import { NIL_UUID } from '../../shared/nil-uuid.js';
 import type { KeyScopes } from '../../platform/http/account.js';
 import type { App, Env } from './apps.dto.js';
 
@@ -49,9 +50,6 @@ SELECT
 const FIND_CONSUMER = `
 SELECT max(id) AS id FROM consumers_v1 FINAL WHERE app_id = {app_id:Int64} AND identifier = {identifier:String}`;
 
-/** Shown in place of a client ID. */
-const HIDDEN_CLIENT_ID = '00000000-0000-0000-0000-000000000000';
-
 /** An ID that no consumer has; 0 stands for requests without a consumer. */
 const NO_CONSUMER = -1;
 
@@ -90,7 +88,7 @@ export class AppsRepository {
       const options = { teamId };
       const rows: AppRow[] = await this.store.rows('apps.list', LIST(sql), params, options);
       yield await this.withEnvironments(
-        consumer === null ? rows : rows.map((row) => ({ ...row, client_id: HIDDEN_CLIENT_ID })),
+        consumer === null ? rows : rows.map((row) => ({ ...row, client_id: NIL_UUID })),
         consumer === null ? LIST_ENVS : LIST_ENVS_WITHOUT_TIMES,
         options,
       );

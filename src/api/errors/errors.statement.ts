@@ -3,6 +3,7 @@ import type { Interval } from '../../queries/calendar/periods.js';
 import { compare } from '../../queries/filters/comparison.js';
 import { type Predicate, and, inScope } from '../../queries/predicates.js';
 import { type FileFormat, isTyped } from '../../shared/file-format.js';
+import { NIL_UUID } from '../../shared/nil-uuid.js';
 import { toMetricCondition } from '../app-metrics/metric-condition.js';
 import type { AppScope } from '../apps/apps.service.js';
 import { ERROR_FILTERS, type ErrorFilter } from './errors.input.js';
@@ -23,7 +24,7 @@ export interface ErrorsQuery {
   readonly textsFrom: number;
 }
 
-const NO_UUID = `toUUID('00000000-0000-0000-0000-000000000000')`;
+const NO_UUID = `toUUID('${NIL_UUID}')`;
 const NO_TRACE = `toFixedString('', 16)`;
 
 const IN_WINDOW = 'c.bucket >= {window_from:UInt32} AND c.bucket < {window_to:UInt32}';

@@ -16,6 +16,7 @@ export const OPERATIONS = [
   'queryTraces',
   'explainChange',
   'queryErrors',
+  'listInstances',
 ] as const;
 
 export type OperationId = (typeof OPERATIONS)[number];

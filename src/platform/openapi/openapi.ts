@@ -33,6 +33,7 @@ const TAGS = [
   ['Apps', 'Apps and their environments'],
   ['Endpoints', "An app's endpoints"],
   ['Consumers', "An app's consumers"],
+  ['Instances', 'Processes of an app, with their versions and resources'],
   ['Request logs', 'Single requests'],
   ['Traffic', 'Requests and bytes per hour or day'],
   ['Metrics', 'Requests, errors, sizes and response times by period and group'],

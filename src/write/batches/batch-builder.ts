@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { type Batch, type MessageKey, NIL_UUID, type Piece, formatBatchTime } from '../batch-log.js';
+import { type Batch, type MessageKey, type Piece, formatBatchTime } from '../batch-log.js';
+import { NIL_UUID } from '../../shared/nil-uuid.js';
 import { type KnownRequests, type RequestKey, requestKey } from '../known-requests.js';
 import { dateTime64 } from '../../records/names/id-generator.js';
 import type { DimensionNames, NameRegistry, WithIds } from '../../records/names/name-registry.js';

@@ -208,6 +208,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/apps/{app_id}/instances": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Instances
+         * @description Lists the processes of one app that reported in a window, in pages, by their first report, newest first: version, framework and packages, whether they still report, processor time and memory.
+         */
+        get: operations["listInstances"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/apps/{app_id}/traces": {
         parameters: {
             query?: never;
@@ -1160,6 +1180,96 @@ export interface components {
              * @example 4bf92f3577b34da6a3ce929d0e0e4736
              */
             trace_id: string | null;
+        };
+        InstanceResources: {
+            /**
+             * Format: date-time
+             * @description Start of the period
+             * @example 2026-11-20T14:05:09.123Z
+             */
+            period_start: string;
+            /**
+             * @description Average processor time, in percent of one core; null if it was not reported
+             * @example 12.5
+             */
+            cpu_percent: number | null;
+            /**
+             * Format: int64
+             * @description Largest resident memory, in bytes; null if it was not reported
+             * @example 187432960
+             */
+            memory_rss_bytes: number | null;
+        };
+        Instance: {
+            /**
+             * Format: uuid
+             * @description ID of the process; null for all processes that give none
+             * @example 0190b7a1-5d4e-7c3a-9f10-2b6f8e4c1d22
+             */
+            instance_uuid: string | null;
+            /**
+             * @description Environment
+             * @example prod
+             */
+            env: string;
+            /**
+             * @description Version of the application: `service.version`, or `versions.app` of its start
+             * @example 2.14.1
+             */
+            app_version: string | null;
+            /**
+             * @description Web framework
+             * @example express
+             */
+            framework: string | null;
+            /**
+             * @description Client library, as it names itself at its start
+             * @example js:express
+             */
+            client: string | null;
+            /**
+             * @description Versions of packages, as the client library gave them at its start
+             * @example {
+             *       "nodejs": "22.21.1",
+             *       "express": "5.1.0"
+             *     }
+             */
+            versions: {
+                [key: string]: string;
+            };
+            /**
+             * Format: date-time
+             * @description Time of its first report
+             * @example 2026-11-20T14:05:09.123Z
+             */
+            first_seen: string;
+            /**
+             * Format: date-time
+             * @description Time of its last report
+             * @example 2026-11-20T14:05:09.123Z
+             */
+            last_seen: string;
+            /**
+             * @description Whether its last report is more than 10 minutes old: it has ended, or cannot report
+             * @example false
+             */
+            is_silent: boolean;
+            /** @description Processor time and memory; periods without a report are left out */
+            resources: components["schemas"]["InstanceResources"][];
+        };
+        InstancePage: {
+            /** @description Items of this page: by first report, newest first */
+            data: components["schemas"]["Instance"][];
+            /**
+             * @description Whether more items exist
+             * @example true
+             */
+            has_more: boolean;
+            /**
+             * @description Token for the next page; present only when `has_more` is true
+             * @example eyJhZnRlciI6WzQyXX0kXb1c9mQm1uVd2o3ZQwqzg
+             */
+            next_token?: string;
         };
         SpanEvent: {
             /**
@@ -2683,6 +2793,58 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             413: components["responses"]["PayloadTooLarge"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            504: components["responses"]["GatewayTimeout"];
+        };
+    };
+    listInstances: {
+        parameters: {
+            query?: {
+                /** @description Only this environment */
+                app_env_id?: number;
+                /** @description Start of the window: only instances with a report since then (ISO 8601; UTC without an offset). Default: 24 hours before now. */
+                start?: string;
+                /** @description End of the window: only instances with a report before it (ISO 8601; UTC without an offset). Default: now. */
+                end?: string;
+                /** @description Number of periods of equal length in the window, of which `resources` has one entry each */
+                periods?: number;
+                /** @description Instances per page */
+                limit?: number;
+                /** @description Token for the next page, from a previous response */
+                next_token?: string;
+            };
+            header?: never;
+            path: {
+                /** @description App ID */
+                app_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "X-Ignored-Parameters": components["headers"]["X-Ignored-Parameters"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InstancePage"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
             422: components["responses"]["UnprocessableEntity"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
