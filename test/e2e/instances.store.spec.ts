@@ -106,6 +106,10 @@ describe('GET /v1/apps/{app_id}/instances', () => {
     expect(await read({ start: at(72), end: at(50.1) })).toEqual([]);
     expect(await read({ start: at(48.9), end: at(40) })).toEqual([]);
     expect(await read({ app_env_id: 7 })).toEqual([]);
+    // No longer retained, and shorter than its periods.
+    expect(await read({ start: '2020-01-01', end: '2020-02-01' })).toEqual([]);
+    const [from, to] = ['2026-11-01T00:00:00.000Z', '2026-11-01T00:00:00.001Z'];
+    expect(await read({ start: from, end: to, periods: 100 })).toEqual([]);
   });
 
   it('has processor time and memory by period, from reports that have them', async () => {
