@@ -16,7 +16,7 @@ import { METRIC_FILTERS } from '../app-metrics/app-metrics.input.js';
 export const ERROR_KINDS = ['validation', 'server', 'exception'] as const satisfies readonly ErrorKind[];
 
 /** In the order of a row. */
-export const ERROR_GROUPS = ['day', 'hour', 'consumer_id'] as const;
+const ERROR_GROUPS = ['day', 'hour', 'consumer_id'] as const;
 export type ErrorGroup = (typeof ERROR_GROUPS)[number];
 
 const { env, consumer_id, method, path: text } = METRIC_FILTERS;
@@ -30,7 +30,7 @@ export const ERROR_FILTERS = {
   method,
   path: text,
 } as const;
-export type ErrorField = keyof typeof ERROR_FILTERS;
+type ErrorField = keyof typeof ERROR_FILTERS;
 export type ErrorFilter = Filter<ErrorField>;
 
 const MAX_NAMES = 100;
