@@ -13,6 +13,9 @@ import { parseExact } from '../shared/json/exact-json.js';
 import { ConsumersRepository, type NamedConsumer } from '../api/consumers/consumers.repository.js';
 import type { Endpoint } from '../api/endpoints/endpoints.dto.js';
 import { EndpointsRepository } from '../api/endpoints/endpoints.repository.js';
+import type { ErrorRow } from '../api/errors/errors.dto.js';
+import { QueryErrorsInput } from '../api/errors/errors.input.js';
+import { ErrorsService } from '../api/errors/errors.service.js';
 import type { Page } from '../platform/paging/page.dto.js';
 import type { ExportedRequestLog } from '../api/request-logs/export/export.dto.js';
 import { ExportRequestLogsInput } from '../api/request-logs/export/export.input.js';
@@ -57,6 +60,7 @@ export class AnalyticsReader {
     private readonly appMetrics: AppMetricsService,
     private readonly requestLogs: RequestLogsService,
     private readonly exports: ExportService,
+    private readonly errors: ErrorsService,
   ) {}
 
   async listApps(account: Account): Promise<App[]> {
@@ -105,6 +109,12 @@ export class AnalyticsReader {
     const input = await this.readInput('queryMetrics', QueryMetricsInput, account, appId, { body });
     const options = { maxRows: MAX_COMPARED_GROUPS, countsTimed };
     return readJsonLines<MetricsValues>(await this.appMetrics.query(account, input, 'ndjson', options));
+  }
+
+  /** Errors, the most frequent first, with the filters of Query Errors. */
+  async queryErrors(account: Account, appId: number, body: object): Promise<ErrorRow[]> {
+    const input = await this.readInput('queryErrors', QueryErrorsInput, account, appId, { body });
+    return readJsonLines<ErrorRow>(await this.errors.query(account, input, 'ndjson'));
   }
 
   /**

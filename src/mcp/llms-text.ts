@@ -9,6 +9,7 @@ message is one request. \`request-analytics mcp\` offers the same tools over sta
 - \`find\`: apps, environments, endpoints and consumers by text. Begin here if you do not know a name.
 - \`metrics\`: counts, errors, sizes and response times: the whole, the top groups, or a series; with the period before.
 - \`explain_change\`: two windows: which endpoint, consumer and status moved, and its share of the change.
+- \`errors\`: grouped errors and exceptions: how often, for how many consumers, since when, a request of each.
 - \`search_requests\`: single requests by filters.
 - \`get_request\`: one request with headers, bodies, exception, logs and spans.
 

@@ -4,6 +4,7 @@ import { AppsModule } from '../api/apps/apps.module.js';
 import { Config } from '../config/config.js';
 import { ConsumersModule } from '../api/consumers/consumers.module.js';
 import { EndpointsModule } from '../api/endpoints/endpoints.module.js';
+import { ErrorsModule } from '../api/errors/errors.module.js';
 import { RequestLogsModule } from '../api/request-logs/request-logs.module.js';
 import { InputPipe } from '../platform/input/input.pipe.js';
 import { AnalyticsReader } from './analytics-reader.js';
@@ -13,7 +14,7 @@ import { allowMcp } from './mcp.middleware.js';
 import { ToolRunner } from './tool-runner.js';
 
 @Module({
-  imports: [AppsModule, EndpointsModule, ConsumersModule, AppMetricsModule, RequestLogsModule],
+  imports: [AppsModule, EndpointsModule, ConsumersModule, AppMetricsModule, RequestLogsModule, ErrorsModule],
   controllers: [McpController, LlmsController],
   providers: [InputPipe, AnalyticsReader, ToolRunner],
 })

@@ -6,6 +6,7 @@ import { RequestContext } from '../telemetry/request-context.js';
 import { ApiExceptionFilter } from '../platform/http/exception.filter.js';
 import { ValidationException } from '../platform/input/validation.exception.js';
 import { AnalyticsReader } from './analytics-reader.js';
+import { queryErrors } from './errors.tool.js';
 import { explainChange } from './explain-change.tool.js';
 import { find } from './find.tool.js';
 import { getRequest } from './get-request.tool.js';
@@ -24,6 +25,7 @@ const RUN: Readonly<
   search_requests: searchRequests,
   get_request: getRequest,
   explain_change: explainChange,
+  errors: queryErrors,
 };
 
 /** Advice for an agent on an error of the service, by its status. */

@@ -138,11 +138,25 @@ const EXPLAIN_CHANGE = args({
   top: z.int().min(1).max(50).default(5).describe('Rows for each of endpoint, consumer, status'),
 });
 
+/** The arguments of other tools, which are described there. */
+const QUERY_ERRORS = args({
+  app: text().optional(),
+  max_tokens: common.max_tokens,
+  env: text().optional(),
+  since: text().optional(),
+  until: text().optional(),
+  consumer: text().optional(),
+  method: text().optional(),
+  path: text().optional(),
+  top: z.int().min(1).max(200).default(10),
+});
+
 export type FindArguments = z.infer<typeof FIND>;
 export type MetricsArguments = z.infer<typeof QUERY_METRICS>;
 export type SearchArguments = z.infer<typeof SEARCH_REQUESTS>;
 export type GetRequestArguments = z.infer<typeof GET_REQUEST>;
 export type ExplainArguments = z.infer<typeof EXPLAIN_CHANGE>;
+export type ErrorsArguments = z.infer<typeof QUERY_ERRORS>;
 
 /** The arguments of each tool with their defaults. */
 export interface ToolArguments {
@@ -151,6 +165,7 @@ export interface ToolArguments {
   search_requests: SearchArguments;
   get_request: GetRequestArguments;
   explain_change: ExplainArguments;
+  errors: ErrorsArguments;
 }
 
 export type ToolName = keyof ToolArguments;
@@ -185,5 +200,10 @@ export const TOOLS: Readonly<
     description:
       'Compare two windows: which endpoint, consumer and status moved, and by which share of the whole change. For response_time the share is of requests slower than the baseline p95.',
     inputSchema: EXPLAIN_CHANGE,
+  },
+  errors: {
+    description:
+      'Errors and exceptions in groups: how often, for how many consumers, since when, one request. Arguments as of metrics.',
+    inputSchema: QUERY_ERRORS,
   },
 };

@@ -204,6 +204,7 @@ describe('a key with operations', () => {
     for (const [tool, args, id] of [
       ['metrics', {}, 'queryMetrics'],
       ['explain_change', { measure: 'requests' }, 'queryMetrics'],
+      ['errors', {}, 'queryErrors'],
       ['search_requests', { fields: ['request_headers'] }, 'exportRequestLogs'],
       ['search_requests', { consumer: 'acme' }, 'listConsumers'],
       ['search_requests', { path: '/items/1' }, 'listEndpoints'],

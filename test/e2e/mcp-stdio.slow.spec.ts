@@ -43,6 +43,7 @@ describe('request-analytics mcp', () => {
         'search_requests',
         'get_request',
         'explain_change',
+        'errors',
       ]);
       const result = await callTool(client, 'metrics', { metrics: ['requests', 'server_errors'] });
       expect(readRows(result)).toEqual([{ requests: 2, server_errors: 1 }]);

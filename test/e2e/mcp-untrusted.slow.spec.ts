@@ -86,6 +86,7 @@ const everyCall = (): [string, object][] => [
   ['metrics', { consumer: PLANTED[2] }],
   ['explain_change', { measure: 'server_errors' }],
   ['explain_change', { measure: 'response_time' }],
+  ['errors', {}],
   ['search_requests', {}],
   [
     'search_requests',

@@ -6,7 +6,7 @@ import { eventually } from '../setup/eventually.js';
 import { type ToolResponse, callTool, connectClient, countTokens, readRows } from '../setup/mcp.js';
 import { Tenant } from '../setup/tenant.js';
 
-const TOOLS = ['find', 'metrics', 'search_requests', 'get_request', 'explain_change'];
+const TOOLS = ['find', 'metrics', 'search_requests', 'get_request', 'explain_change', 'errors'];
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const LIST = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
@@ -69,7 +69,7 @@ describe('a server', () => {
       },
     );
 
-    it('lists five tools that only read, in at most 2,000 tokens', async () => {
+    it('lists six tools that only read, in at most 2,000 tokens', async () => {
       const { tools } = (
         (await (await post(LIST)).json()) as { result: { tools: { name: string; annotations: object }[] } }
       ).result;
@@ -629,6 +629,47 @@ describe('a server', () => {
       ]);
     });
 
+    it('errors are grouped, the most frequent first, each with a request', async () => {
+      const theirs = await Tenant.create(app);
+      const at = Date.now() - HOUR_MS;
+      const exception = (type: string) => ({
+        status_code: 500,
+        captured_json: toCaptureJson({
+          ...EMPTY_CAPTURE,
+          exception: { type, message: 'no price | of 7', stacktrace: '', tracker_event_id: null },
+        }),
+      });
+      const [first] = await theirs.write(
+        { timestamp: at - 2 * DAY_MS, ...exception('TypeError') },
+        { timestamp: at, env: 'prod', consumer: { identifier: 'acme' }, ...exception('TypeError') },
+        { timestamp: at + 1_000, consumer: { identifier: 'globex' }, ...exception('TypeError') },
+        { timestamp: at, method: 'POST', ...exception('RangeError') },
+      );
+      const other = await connectClient(app.url, { 'Api-Key': theirs.key });
+      const result = await callTool(other, 'errors');
+      expect(readRows(result)).toMatchObject([
+        {
+          errors: 2,
+          consumers: 2,
+          kind: 'exception',
+          type: 'TypeError',
+          message: 'no price | of 7',
+          path: '/users/{id}',
+        },
+        { errors: 1, consumers: 0, type: 'RangeError', method: 'POST' },
+      ]);
+      const [{ first_seen, request_uuid }] = readRows(result) as [Record<string, string>];
+      expect(Date.parse(first_seen!)).toBe(first!.timestamp);
+      const details = await callTool(other, 'get_request', { request_uuid });
+      expect(details.text).toContain('TypeError');
+      expect((await callTool(other, 'errors', { top: 1 })).structured.left_out).toEqual([
+        expect.stringContaining('rarer errors'),
+      ]);
+      expect(readRows(await callTool(other, 'errors', { consumer: 'acme' }))).toMatchObject([{ errors: 1 }]);
+      expect((await callTool(other, 'errors', { since: '1m' })).text).toContain(': none');
+      await other.close();
+    });
+
     it('explain_change names what moved and its share of the whole', async () => {
       const result = await call('explain_change', { measure: 'server_errors' });
       const rows = readRows(result);
@@ -686,6 +727,7 @@ describe('a server', () => {
         ['get_request', { app: String(other.appId), request_uuid: theirs!.request_uuid }],
         ['get_request', { app: String(tenant.appId), request_uuid: theirs!.request_uuid }],
         ['explain_change', { app: String(other.appId), measure: 'requests' }],
+        ['errors', { app: String(other.appId) }],
         ['find', { app: String(other.appId) }],
       ] as const) {
         const result = await call(name, args);
