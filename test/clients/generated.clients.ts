@@ -23,6 +23,7 @@ describe('clients that are generated of the document', () => {
   for (const {
     name,
     packages,
+    env = {},
     run: [program, ...args],
   } of GENERATED_CLIENTS) {
     const obstacle = findObstacle(packages);
@@ -30,7 +31,10 @@ describe('clients that are generated of the document', () => {
     (obstacle === undefined ? it : it.skip)(`${name}: compiles, and calls all operations`, async () => {
       const { stdout } = await run(program, args, {
         cwd: locate(packages),
-        env: { PATH: process.env.PATH, API_URL: app.url, API_KEY: tenant.key, APP_ID: String(tenant.appId) },
+        env: {
+          ...{ PATH: process.env.PATH, ...env },
+          ...{ API_URL: app.url, API_KEY: tenant.key, APP_ID: String(tenant.appId) },
+        },
       });
       const expected = allOperations.map(({ id }) => `${id} 200`);
       expect(stdout.trim().split('\n').sort()).toEqual(expected.sort());

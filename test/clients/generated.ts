@@ -6,9 +6,23 @@ export interface GeneratedClient {
   name: string;
   packages: Packages;
   run: readonly [program: string, ...args: string[]];
+  env?: Readonly<Record<string, string>>;
 }
 
 const DOCUMENT = join(process.cwd(), 'test/contract/openapi.json');
+
+const COPY_GENERATOR = [
+  ...(['mvn', '-q', '-B', 'org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy'] as const),
+  ...(['-Dartifact=org.openapitools:openapi-generator-cli:7.16.0', '-DoutputDirectory=.'] as const),
+  '-Dmdep.stripVersion=true',
+] as const;
+/** Writes a client into `read_api`. */
+const generate = (generator: string) =>
+  [
+    ...(['java', '-jar', 'openapi-generator-cli.jar', 'generate', '-g', generator, '-i', DOCUMENT] as const),
+    ...(['-o', 'read_api', '--additional-properties', 'packageName=read_api'] as const),
+    ...(['--global-property', 'apiTests=false,modelTests=false,apiDocs=false,modelDocs=false'] as const),
+  ] as const;
 
 export const GENERATED_CLIENTS: readonly GeneratedClient[] = [
   {
@@ -50,5 +64,41 @@ export const GENERATED_CLIENTS: readonly GeneratedClient[] = [
       ],
     },
     run: ['venv/bin/python', 'read.py'],
+  },
+  {
+    name: 'openapi-generator for Python',
+    packages: {
+      directory: 'python-generator-client',
+      registry: 'PyPI and Maven',
+      needs: ['python3', 'mvn', 'java'],
+      install: [
+        COPY_GENERATOR,
+        ['python3', '-m', 'venv', 'venv'],
+        [
+          ...(['venv/bin/pip', 'install', '-q', 'urllib3==2.8.0', 'python-dateutil==2.9.0.post0'] as const),
+          ...(['pydantic==2.14.3', 'typing-extensions==4.16.0'] as const),
+        ],
+      ],
+      build: [generate('python')],
+    },
+    run: ['venv/bin/python', 'read_rows.py'],
+    env: { PYTHONPATH: 'read_api' },
+  },
+  {
+    name: 'openapi-generator for Rust',
+    packages: {
+      directory: 'rust-client',
+      registry: 'crates.io and Maven',
+      needs: ['cargo', 'mvn', 'java'],
+      install: [
+        COPY_GENERATOR,
+        generate('rust'),
+        ['cargo', 'init', '--quiet', '--vcs', 'none', '--name', 'read'],
+        ['cargo', 'add', '--quiet', '--path', 'read_api'],
+        ['cargo', 'add', '--quiet', 'tokio@1', '--features', 'rt,macros'],
+      ],
+      build: [generate('rust'), ['cp', 'read.rs', 'src/main.rs'], ['cargo', 'build', '--quiet']],
+    },
+    run: ['target/debug/read'],
   },
 ];

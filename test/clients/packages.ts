@@ -13,7 +13,7 @@ const STAMP = 'installed.json';
 const COMMAND_WITHIN_MS = 600_000;
 /** What npm, pip, Go and Maven write if their registry cannot be reached. */
 const UNREACHABLE =
-  /ENOTFOUND|ECONNREFUSED|EAI_AGAIN|ETIMEDOUT|NewConnectionError|Failed to establish a new connection|dial tcp|UnknownHost|Unknown host|Temporary failure in name resolution|Connection refused/;
+  /ENOTFOUND|ECONNREFUSED|EAI_AGAIN|ETIMEDOUT|NewConnectionError|Failed to establish a new connection|dial tcp|UnknownHost|Unknown host|Temporary failure in name resolution|Connection refused|[Cc]ould(?:n.t| not) resolve host/;
 
 /**
  * Packages from the registry of a language, installed in a directory of the cache that several senders may
@@ -21,7 +21,7 @@ const UNREACHABLE =
  */
 export interface Packages {
   directory: string;
-  registry: 'npm' | 'PyPI' | 'Go modules' | 'Maven';
+  registry: string;
   /** The programs that installation and senders need. */
   needs: readonly string[];
   /** Commands that install them. Versions of what the commands name are exact: the README has them. */

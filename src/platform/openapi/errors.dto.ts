@@ -27,14 +27,8 @@ export class ValidationError {
   msg: string;
 
   @ApiProperty({
-    oneOf: [
-      { type: 'string' },
-      { type: 'number' },
-      { type: 'boolean' },
-      { type: 'array', items: {} },
-      { type: 'object', additionalProperties: true },
-      { type: 'null' },
-    ],
+    // Any value, in the one form that all generators read.
+    allOf: [{}],
     description: 'The value as it was sent: a string, or any JSON value in the body; null if absent',
     example: '0',
   })

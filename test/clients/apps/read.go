@@ -59,6 +59,9 @@ func main() {
 	report("queryTraces", must(client.QueryTracesWithResponse(ctx, app, api.QueryTracesJSONRequestBody{
 		Since: func() *string { since := "2020-01-01"; return &since }(),
 	})).StatusCode())
+	report("queryErrors", must(client.QueryErrorsWithResponse(ctx, app, api.QueryErrorsJSONRequestBody{
+		Since: "2020-01-01",
+	})).StatusCode())
 	report("explainChange", must(client.ExplainChangeWithResponse(ctx, app, api.ExplainChangeJSONRequestBody{
 		Measure: "requests", Since: "2020-01-01",
 	})).StatusCode())

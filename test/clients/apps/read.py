@@ -6,6 +6,7 @@ from read_api import AuthenticatedClient
 from read_api.api.apps import list_apps
 from read_api.api.consumers import list_consumers
 from read_api.api.endpoints import list_endpoints
+from read_api.api.errors import query_errors
 from read_api.api.metrics import explain_change, query_metrics
 from read_api.api.request_logs import export_request_logs, get_request_details, get_request_logs
 from read_api.api.team import get_team
@@ -19,6 +20,7 @@ from read_api.models import (
     ExportRequestLogsBody,
     Measure,
     Metric,
+    QueryErrorsBody,
     QueryMetricsBody,
     QueryTracesBody,
 )
@@ -50,5 +52,7 @@ report("exportRequestLogs", export_request_logs.sync_detailed(app, client=client
 metrics = QueryMetricsBody(since="2020-01-01", metrics=[Metric.REQUESTS])
 report("queryMetrics", query_metrics.sync_detailed(app, client=client, body=metrics))
 report("queryTraces", query_traces.sync_detailed(app, client=client, body=QueryTracesBody(since="2020-01-01")))
+errors = QueryErrorsBody(since="2020-01-01")
+report("queryErrors", query_errors.sync_detailed(app, client=client, body=errors))
 change = ExplainChangeBody(measure=Measure.REQUESTS, since="2020-01-01")
 report("explainChange", explain_change.sync_detailed(app, client=client, body=change))

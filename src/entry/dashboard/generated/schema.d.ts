@@ -1380,9 +1380,7 @@ export interface components {
              * @description The value as it was sent: a string, or any JSON value in the body; null if absent
              * @example 0
              */
-            input: string | number | boolean | unknown[] | {
-                [key: string]: unknown;
-            } | null;
+            input: unknown;
             /**
              * @description Values referenced by `msg`, if any
              * @example {
