@@ -103,19 +103,17 @@ export class BatchCommitter {
     for (const appId of appIds)
       try {
         await this.claims.run([`errors/${appId}`], WAIT_FOR_CLAIMS_MS, async (hold) => {
+          await this.queue.runExclusive(() => this.resolveInDoubt());
           const counted = new Set<string>();
-          const find = async () =>
-            (await this.exceptions.find(appId, window)).filter(
-              ({ request_uuid }) => !counted.has(request_uuid),
-            );
-          while ((await find()).length > 0)
-            await this.queue.runExclusive(async () => {
-              await this.resolveInDoubt();
-              const rows = await find();
-              for (const { request_uuid } of rows) counted.add(request_uuid);
-              const batch = await this.builder.buildErrors(rows);
-              if (batch) await this.write(batch, hold);
-            });
+          for (;;) {
+            // Outside of the queue: it may take seconds where many requests failed.
+            const found = await this.exceptions.find(appId, window);
+            const rows = found.filter(({ request_uuid }) => !counted.has(request_uuid));
+            const batch = await this.builder.buildErrors(rows);
+            if (!batch) return;
+            await this.queue.runExclusive(() => this.write(batch, hold));
+            for (const { request_uuid } of rows) counted.add(request_uuid);
+          }
         });
       } catch (error) {
         this.log.warn(
