@@ -56,7 +56,8 @@ describeEmbedded('a pattern of excluded endpoints that a command sets while a se
         method: index % 2 === 0 ? 'GET' : 'POST',
         url: `https://shop.example${path}`,
         path,
-        status_code: 200,
+        status_code: 500,
+        exception: { type: 'TypeError', message: 'boom' },
         trace_id: TRACE,
         spans: [{ span_id: spanId, name: path, start_time_ns: at * 1e6, end_time_ns: at * 1e6 + 1 }],
       });
@@ -182,6 +183,9 @@ describeEmbedded('a pattern of excluded endpoints that a command sets while a se
       (await callRows('explain_change', { measure: 'requests', top: 50 }))
         .filter(({ dimension }) => dimension === 'endpoint')
         .map(({ value }) => String(value).split(' ').at(-1)),
+    'Query Errors': async () =>
+      (await queryNdjson(await read('errors', { since, until }), 'SELECT path FROM rows')).flat(),
+    'MCP errors': async () => (await callRows('errors', { top: 50 })).map(({ path }) => path),
     'the command export, NDJSON': () => exportByCommand('ndjson', queryNdjson),
     'the command export, CSV': () => exportByCommand('csv', queryCsv),
     'the command export, Parquet': () =>
