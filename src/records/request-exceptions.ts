@@ -73,22 +73,28 @@ export const selectExceptions = (where: string) => `
         AND s.status = 'ERROR' AND NOT ${IS_REQUEST} AND position(s.events, '"name":"exception"') > 0
     ),
     above AS (
-      SELECT trace_id, span_id, toUInt16(0) AS steps, max(at) AS at, span_id AS of FROM recorded GROUP BY trace_id, span_id
+      SELECT trace_id, span_id, toUInt16(0) AS steps, groupArray(at) AS times, span_id AS of FROM recorded GROUP BY trace_id, span_id
       UNION ALL
-      SELECT a.trace_id, s.parent_span_id, toUInt16(a.steps + 1), a.at, a.of
+      SELECT a.trace_id, s.parent_span_id, toUInt16(a.steps + 1), a.times, a.of
       FROM above AS a INNER JOIN spans AS s ON s.trace_id = a.trace_id AND s.span_id = a.span_id
       WHERE NOT s.is_request AND a.steps < ${MAX_STEPS}
     ),
-    nearest AS (
-      SELECT f.timestamp AS timestamp, f.request_uuid AS request_uuid, a.trace_id AS trace_id,
-        argMax(a.of, (-a.steps, a.at, a.of)) AS span_id
+    in_time AS (
+      SELECT f.timestamp AS timestamp, f.request_uuid AS request_uuid, a.trace_id AS trace_id, a.of AS of, a.steps AS steps,
+        toUnixTimestamp64Milli(f.timestamp) AS began_at,
+        arrayMax(arrayFilter(
+          time -> time >= (began_at - ${TRACE_BEFORE_MS}) * 1000000 AND time < (began_at + ${TRACE_AFTER_MS}) * 1000000, a.times
+        )) AS last
       FROM above AS a INNER JOIN failed AS f ON f.request_uuid = ${REQUEST_UUID}
-      GROUP BY f.timestamp, f.request_uuid, a.trace_id
+    ),
+    nearest AS (
+      SELECT timestamp, request_uuid, trace_id, argMax((of, last), (-steps, last, of)) AS found, found.1 AS span_id, found.2 AS at
+      FROM in_time WHERE last > 0 GROUP BY timestamp, request_uuid, trace_id
     )
     SELECT n.timestamp AS timestamp, n.request_uuid AS request_uuid,
       if(r.is_span, ${IN_EVENTS}, r.json) AS attributes, ${EXCEPTION} AS exception,
       toNullable(exception.1) AS found_type, toNullable(exception.2) AS found_message, toNullable(exception.3) AS found_stacktrace
-    FROM recorded AS r INNER JOIN nearest AS n ON r.trace_id = n.trace_id AND r.span_id = n.span_id
+    FROM recorded AS r INNER JOIN nearest AS n ON r.trace_id = n.trace_id AND r.span_id = n.span_id AND r.at = n.at
     WHERE ${member('type')} != '' OR ${member('message')} != ''
-    ORDER BY r.at DESC, exception DESC
+    ORDER BY exception DESC
     LIMIT 1 BY n.timestamp, n.request_uuid`;

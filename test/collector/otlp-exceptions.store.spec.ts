@@ -227,6 +227,18 @@ describe('an exception that comes as a log record', () => {
     expect(await readBoth(span)).toEqual(both(BOOM));
   });
 
+  it('is none that came more than a day after its request', async () => {
+    const day = 86_400_000;
+    const begin = nanosecondsAgo(3 * day);
+    const span = failing({}, { startTimeUnixNano: begin, endTimeUnixNano: begin + 1_000_000n });
+    await sender.deliver('traces', traces([span, failing()]));
+    const at = (ms: number) => record(span, BOOM, { timeUnixNano: nanosecondsAgo(ms) });
+    await sender.deliver('logs', logs([at(2 * day - 60_000)]));
+    expect(await readBoth(span)).toEqual(both(NONE));
+    await sender.deliver('logs', logs([at(2 * day + 60_000)]));
+    expect(await readBoth(span)).toEqual(both(BOOM));
+  });
+
   it('is in what agents read', async () => {
     const span = failing();
     await sender.deliver('traces', traces([span]));

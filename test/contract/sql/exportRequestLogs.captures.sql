@@ -65,20 +65,26 @@ FROM (
         AND s.status = 'ERROR' AND NOT (s.kind = 'SERVER' AND match(s.attributes, '"http[.](?:request[.])?method":')) AND position(s.events, '"name":"exception"') > 0
     ),
     above AS (
-      SELECT trace_id, span_id, toUInt16(0) AS steps, max(at) AS at, span_id AS of FROM recorded GROUP BY trace_id, span_id
+      SELECT trace_id, span_id, toUInt16(0) AS steps, groupArray(at) AS times, span_id AS of FROM recorded GROUP BY trace_id, span_id
       UNION ALL
-      SELECT a.trace_id, s.parent_span_id, toUInt16(a.steps + 1), a.at, a.of
+      SELECT a.trace_id, s.parent_span_id, toUInt16(a.steps + 1), a.times, a.of
       FROM above AS a INNER JOIN spans AS s ON s.trace_id = a.trace_id AND s.span_id = a.span_id
       WHERE NOT s.is_request AND a.steps < 100
     ),
-    nearest AS (
-      SELECT f.timestamp AS timestamp, f.request_uuid AS request_uuid, a.trace_id AS trace_id,
-        argMax(a.of, (-a.steps, a.at, a.of)) AS span_id
+    in_time AS (
+      SELECT f.timestamp AS timestamp, f.request_uuid AS request_uuid, a.trace_id AS trace_id, a.of AS of, a.steps AS steps,
+        toUnixTimestamp64Milli(f.timestamp) AS began_at,
+        arrayMax(arrayFilter(
+          time -> time >= (began_at - 60000) * 1000000 AND time < (began_at + 86400000) * 1000000, a.times
+        )) AS last
       FROM above AS a INNER JOIN failed AS f ON f.request_uuid = (lower(hex(SHA256(concat(lower(hex(a.trace_id)), lower(hex(a.span_id)))))) AS digest,
       toUUID(concat(substring(digest, 1, 8), '-', substring(digest, 9, 4), '-8', substring(digest, 14, 3), '-',
         substring('89ab', bitAnd(reinterpretAsUInt8(unhex(concat('0', substring(digest, 17, 1)))), 3) + 1, 1),
         substring(digest, 18, 3), '-', substring(digest, 21, 12)))).2
-      GROUP BY f.timestamp, f.request_uuid, a.trace_id
+    ),
+    nearest AS (
+      SELECT timestamp, request_uuid, trace_id, argMax((of, last), (-steps, last, of)) AS found, found.1 AS span_id, found.2 AS at
+      FROM in_time WHERE last > 0 GROUP BY timestamp, request_uuid, trace_id
     )
     SELECT n.timestamp AS timestamp, n.request_uuid AS request_uuid,
       if(r.is_span, JSONExtractRaw(arrayLast(event -> JSONExtractString(event, 'name') = 'exception',
@@ -87,9 +93,9 @@ FROM (
         substringUTF8(JSONExtractString(attributes, 'exception.message'), 1, 2048), substringUTF8(JSONExtractString(attributes, 'exception.stacktrace'), 1, 65536)
       ) AS exception,
       toNullable(exception.1) AS found_type, toNullable(exception.2) AS found_message, toNullable(exception.3) AS found_stacktrace
-    FROM recorded AS r INNER JOIN nearest AS n ON r.trace_id = n.trace_id AND r.span_id = n.span_id
+    FROM recorded AS r INNER JOIN nearest AS n ON r.trace_id = n.trace_id AND r.span_id = n.span_id AND r.at = n.at
     WHERE JSONExtractString(attributes, 'exception.type') != '' OR JSONExtractString(attributes, 'exception.message') != ''
-    ORDER BY r.at DESC, exception DESC
+    ORDER BY exception DESC
     LIMIT 1 BY n.timestamp, n.request_uuid
   ) AS found USING (timestamp, request_uuid)
   WHERE true
