@@ -1,3 +1,4 @@
+import { EMPTY_CAPTURE, toCaptureJson } from '../../src/records/capture.js';
 import { TestApp } from '../setup/app.js';
 import { allOperations, fill } from '../setup/document.js';
 import { Tenant } from '../setup/tenant.js';
@@ -10,7 +11,8 @@ describe('the bodies that the document offers', () => {
   beforeAll(async () => {
     app = await TestApp.start({ TRACES_RATE_LIMIT_PER_SECOND: '1000', TRACES_RATE_LIMIT_PER_MINUTE: '1000' });
     tenant = await Tenant.create(app);
-    await tenant.write({ status_code: 500 });
+    const exception = { type: 'TypeError', message: 'boom', stacktrace: '', tracker_event_id: null };
+    await tenant.write({ status_code: 500, captured_json: toCaptureJson({ ...EMPTY_CAPTURE, exception }) });
     const span = {
       app_id: tenant.appId,
       app_env_id: await tenant.envId('prod'),

@@ -36,7 +36,7 @@ describe('PUBLIC_PATH', () => {
   it('serves each operation of the document below it, and none at the root', async () => {
     const { paths, servers } = await documentAt(app.url);
     expect(servers).toEqual([{ url: PREFIX, description: expect.any(String) }]);
-    expect(Object.keys(paths)).toHaveLength(11);
+    expect(Object.keys(paths)).toHaveLength(12);
     const logs = await send(`${PREFIX}/v1/apps/${tenant.appId}/request-logs`);
     const [{ request_uuid }] = JSON.parse(logs.text).data;
     for (const [path, operations] of Object.entries<object>(paths)) {
@@ -111,7 +111,7 @@ describe('PUBLIC_PATH', () => {
     const list = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
     const headers = { 'Content-Type': 'application/json' };
     const tools = await send(`${PREFIX}/mcp`, headers, list);
-    expect([tools.status, JSON.parse(tools.text).result.tools.length]).toEqual([200, 5]);
+    expect([tools.status, JSON.parse(tools.text).result.tools.length]).toEqual([200, 6]);
     const refused = await send(`${PREFIX}/mcp`, { ...headers, Origin: 'https://stranger.example' }, list);
     expect([refused.status, refused.text]).toEqual([403, detail('Origin not allowed')]);
     const { text } = await send(`${PREFIX}/llms.txt`);
