@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
+import { type AddressInfo, type Server, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ClickHouse } from '../../src/store/client/clickhouse.client.js';
@@ -389,6 +389,23 @@ describeEmbedded('a process with a wrong configuration', () => {
       other.close();
     },
   );
+
+  it('names each port on which another process listens, the one of the API first', async () => {
+    const others: Server[] = [];
+    const taken: Record<string, string> = {};
+    for (const variable of ['PORT', 'COLLECTOR_PORT', 'COLLECTOR_GRPC_PORT']) {
+      const other = createServer().listen(0, '127.0.0.1');
+      await once(other, 'listening');
+      others.push(other);
+      taken[variable] = String((other.address() as AddressInfo).port);
+    }
+    const { code, out, err } = await run('serve', { HOST: '127.0.0.1', ...taken });
+    for (const other of others) other.close();
+    expect([code, out, err]).toEqual([1, [], [expect.any(String)]]);
+    expect(
+      [...err[0]!.matchAll(/(\w+): another program listens on port (\d+)/g)].map(([, ...named]) => named),
+    ).toEqual(Object.entries(taken));
+  });
 
   it('ends with 78 and one line when one process is to serve the API and the collector on one port', async () => {
     const port = String(await freePort());

@@ -123,10 +123,20 @@ function findAddressBy(app: NestExpressApplication) {
     (Object.create(request, { headers: { value: headers }, socket: { value: socket } }) as Request).ip;
 }
 
-async function requireFreePorts({ host, collector }: Config): Promise<void> {
-  await requireFreePort('COLLECTOR_PORT', collector.port, host);
-  if (collector.grpcPort !== null)
-    await requireFreePort('COLLECTOR_GRPC_PORT', collector.grpcPort, host, GRPC_CURE);
+/** @throws Error that names all taken ports at once: a person with a second server has three of them */
+async function requireFreePorts({ host, port, collector }: Config, hasApi = false): Promise<void> {
+  const checks = await Promise.allSettled([
+    hasApi && requireFreePort('PORT', port, host),
+    requireFreePort('COLLECTOR_PORT', collector.port, host),
+    collector.grpcPort !== null &&
+      requireFreePort('COLLECTOR_GRPC_PORT', collector.grpcPort, host, GRPC_CURE),
+  ]);
+  const failures = checks.flatMap((check) =>
+    check.status === 'rejected' && check.reason instanceof Error ? check.reason : [],
+  );
+  const invalid = failures.find((failure) => failure instanceof ConfigError);
+  if (invalid) throw invalid;
+  if (failures.length > 0) throw new Error(failures.map(({ message }) => message).join(' '));
 }
 
 /** Runs the collector alone, in a process next to the read API with the same ClickHouse server. */
@@ -162,7 +172,7 @@ export async function startAll(
   // Elsewhere they may be equal: processes of their own may have addresses of their own.
   if (config.port === config.collector.port)
     throw new ConfigError('Invalid configuration. COLLECTOR_PORT: must be another port than PORT');
-  await requireFreePorts(config);
+  await requireFreePorts(config, true);
   openCountryDatabase(config.countryDatabase);
   const server = await startServer(logs, true, config);
   try {
