@@ -34,6 +34,7 @@ func main() {
 	report("listApps", must(client.ListAppsWithResponse(ctx)).StatusCode())
 	report("listEndpoints", must(client.ListEndpointsWithResponse(ctx, app, nil)).StatusCode())
 	report("listConsumers", must(client.ListConsumersWithResponse(ctx, app, nil)).StatusCode())
+	report("listInstances", must(client.ListInstancesWithResponse(ctx, app, nil)).StatusCode())
 	report("getTraffic", must(client.GetTrafficWithResponse(ctx, app, nil)).StatusCode())
 	logs := must(client.GetRequestLogsWithResponse(ctx, app, nil))
 	report("getRequestLogs", logs.StatusCode())

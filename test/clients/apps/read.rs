@@ -1,8 +1,8 @@
 //! Calls every operation with the client that openapi-generator made of the document.
 use read_api::apis::configuration::{ApiKey, Configuration};
 use read_api::apis::{
-    apps_api, consumers_api, endpoints_api, errors_api, metrics_api, request_logs_api, team_api, traces_api,
-    traffic_api, Error,
+    apps_api, consumers_api, endpoints_api, errors_api, instances_api, metrics_api, request_logs_api, team_api,
+    traces_api, traffic_api, Error,
 };
 use read_api::models::{
     ExplainChangeRequest, ExportRequestLogsRequest, Measure, Metric, QueryErrorsRequest, QueryMetricsRequest,
@@ -35,6 +35,8 @@ async fn main() {
     report("listApps", apps_api::list_apps(&config).await);
     report("listEndpoints", endpoints_api::list_endpoints(&config, app, None, None, None).await);
     report("listConsumers", consumers_api::list_consumers(&config, app, None, None, None).await);
+    let instances = instances_api::list_instances(&config, app, None, None, None, None, None, None).await;
+    report("listInstances", instances);
     let traffic = traffic_api::get_traffic(&config, app, None, None, None, None, None, None, None, None).await;
     report("getTraffic", traffic);
     let logs =
