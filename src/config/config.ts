@@ -125,14 +125,20 @@ class Variables {
   protected readonly env: ReturnType<typeof parse>;
   /** One line for each variable of the environment that has no effect because its name is misspelt. */
   readonly warnings: readonly string[];
-  /** How this program is called in a shell: in a clone by npm. */
+  /** How this program is called in a shell: in a clone by npm, beside an installed package by npx. */
   readonly program: string;
 
   constructor(env: NodeJS.ProcessEnv = process.env) {
     this.env = parse(env);
     this.warnings = findMisspelled(env);
-    this.program = env.npm_lifecycle_event === undefined ? 'request-analytics' : 'npm run -s cli --';
+    this.program = nameProgram(env.npm_lifecycle_event);
   }
+}
+
+/** @param script of npm that runs this process; npx has this name as well */
+function nameProgram(script: string | undefined): string {
+  if (script === 'npx') return 'npx request-analytics';
+  return script === undefined ? 'request-analytics' : 'npm run -s cli --';
 }
 
 /**

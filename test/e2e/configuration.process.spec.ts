@@ -390,6 +390,15 @@ describeEmbedded('a process with a wrong configuration', () => {
     },
   );
 
+  it.each([
+    [undefined, 'request-analytics'],
+    ['npx', 'npx request-analytics'],
+    ['cli', 'npm run -s cli --'],
+    ['start', 'npm run -s cli --'],
+  ])('is called as in the shell that runs it, by npm as %s', (npm_lifecycle_event, program) => {
+    expect(new Config({ npm_lifecycle_event }).program).toBe(program);
+  });
+
   it('names each port on which another process listens, the one of the API first', async () => {
     const others: Server[] = [];
     const taken: Record<string, string> = {};
