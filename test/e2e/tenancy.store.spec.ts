@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { dateTime64 } from '../../src/records/names/id-generator.js';
 import { TestApp } from '../setup/app.js';
 import { type HttpResponse, check } from '../setup/conforms.js';
 import { type Operation, fill, operations } from '../setup/document.js';
@@ -62,10 +63,14 @@ async function fillWith(tenant: Tenant, mark: string): Promise<Identifiers> {
       consumer: { ...consumer, identifier: `${mark}-3` },
     })),
   );
+  const app_env_id = await tenant.envId(mark);
+  const report = { app_id: tenant.appId, timestamp: dateTime64(Date.now()), app_env_id, app_version: mark };
+  const reports = [1, 2].map(() => JSON.stringify({ ...report, instance_uuid: randomUUID() }));
+  await app.store.insert('instance_reports', reports);
   return {
     app_id: String(tenant.appId),
     request_uuid: records[0]!.request_uuid,
-    app_env_id: String(await tenant.envId(mark)),
+    app_env_id: String(app_env_id),
     consumer_id: String(await tenant.consumerId(`${mark}-3`)),
   };
 }
