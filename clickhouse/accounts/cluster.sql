@@ -39,6 +39,7 @@ GRANT SELECT (app_id, start_time_ns, trace_id, span_id, parent_span_id, kind, st
 GRANT SELECT (app_id, trace_id, timestamp_ns, span_id, server_span_id, attributes) ON application_logs_v1_local TO request_analytics_collector;
 GRANT SELECT (app_id, timestamp, request_uuid, app_env_id, endpoint_id, consumer_id, method, status_code, record_json, trace_id, exception_type) ON request_logs_v1_local TO request_analytics_collector;
 GRANT SELECT (app_id, timestamp, request_uuid) ON errors_v1_local TO request_analytics_collector;
+GRANT SELECT, INSERT ON requests_local TO request_analytics_collector;
 GRANT SELECT, INSERT ON request_counts_local TO request_analytics_collector;
 GRANT SELECT ON request_bins_local TO request_analytics_collector;
 GRANT SELECT, INSERT ON logged_requests_local TO request_analytics_collector;

@@ -77,6 +77,8 @@ GRANT SELECT (app_id, trace_id, timestamp_ns, span_id, server_span_id, attribute
 GRANT SELECT (app_id, timestamp, request_uuid, app_env_id, endpoint_id, consumer_id, method, status_code, record_json, trace_id, exception_type) ON request_logs_v1 TO request_analytics_collector;
 GRANT SELECT (app_id, timestamp, request_uuid) ON errors_v1 TO request_analytics_collector;
 -- The landing tables keep nothing to read: views that have no rights of their own read the block with those of who inserts it.
+-- Of imports: a collector applies what a dead process left.
+GRANT SELECT, INSERT ON requests TO request_analytics_collector;
 GRANT SELECT, INSERT ON request_counts TO request_analytics_collector;
 GRANT SELECT ON request_bins TO request_analytics_collector;
 GRANT SELECT, INSERT ON logged_requests TO request_analytics_collector;

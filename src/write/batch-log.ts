@@ -10,7 +10,7 @@ import { NIL_UUID } from '../shared/nil-uuid.js';
 import { WriteGate } from './write-gate.js';
 
 /** The tables that batches are inserted into: landing tables, and tables without views. */
-const INGEST_TABLES = [
+export const INGEST_TABLES = [
   'requests',
   'request_counts',
   'logged_requests',

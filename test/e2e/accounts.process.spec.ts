@@ -9,6 +9,7 @@ import { checkTables } from '../../src/store/health/damage.js';
 import { listTables, migrate, readMigrations } from '../../src/store/migrations/migrate.js';
 import { StoreMonitor } from '../../src/store/health/store-monitor.js';
 import { Config } from '../../src/config/config.js';
+import { INGEST_TABLES } from '../../src/write/batch-log.js';
 import { RequestsWriter } from '../../src/write/requests.writer.js';
 import { Metrics } from '../../src/telemetry/metrics/metrics.js';
 import { TestCollector } from '../collector/setup/collector.js';
@@ -215,6 +216,11 @@ describe('the accounts of clickhouse/accounts', () => {
       const unlogged = serverSpan({ 'http.route': '/healthz' });
       await sender.deliver('traces', traces([serverSpan(), unlogged]));
       await sender.deliver('traces', traces([unlogged, serverSpan()]));
+    });
+
+    it.each(INGEST_TABLES)('is enough to apply to %s what a dead process left', async (table) => {
+      const span = table === 'logged_spans' && { kind: 'SERVER', status: 'OK' };
+      await store.insert(table, [JSON.stringify({ app_id: appId, ...span })]);
     });
 
     it('is enough to count exceptions that are in traces', async () => {
