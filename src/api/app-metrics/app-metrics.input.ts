@@ -9,16 +9,21 @@ import {
   Max,
   Min,
 } from 'class-validator';
+import {
+  type BodyWindow,
+  FormatMember,
+  UntilMember,
+  resolveBodyWindow,
+} from '../../queries/files/body.fields.js';
 import { type Filter, FiltersMember } from '../../queries/filters/filter.js';
 import { NULLNESS, ORDER, integerFilter, textFilter } from '../../queries/filters/filter-field.js';
-import { FILE_FORMATS, type FileFormat } from '../../shared/file-format.js';
-import { type Timestamp, resolveTimestamp } from '../../shared/time/timestamp.js';
+import type { FileFormat } from '../../shared/file-format.js';
+import type { Timestamp } from '../../shared/time/timestamp.js';
 import type { Interval } from '../../queries/calendar/periods.js';
 import { AppInput } from '../../platform/input/app-input.js';
 import { IsTimestamp } from '../../platform/input/constraints.js';
 import { ToInteger, ToTimestamp, ToTimezone } from '../../platform/input/conversions.js';
 import { BodyMember } from '../../platform/input/parameters.js';
-import { sinceNotBeforeUntil } from '../../platform/input/issues.js';
 import type { CrossFieldValidated, ValidationContext } from '../../platform/input/validation-context.js';
 
 /** In the order of a row. */
@@ -65,14 +70,7 @@ const MAX_NAMES = 100;
 const HOUR_MS = 3_600_000;
 
 export class QueryMetricsInput extends AppInput implements CrossFieldValidated {
-  @BodyMember({
-    description:
-      'Format of the response. Default: the preferred format of the `Accept` header, else `ndjson`.',
-    examples: ['ndjson'],
-    enumName: 'FileFormat',
-  })
-  @IsOptional()
-  @IsIn(FILE_FORMATS)
+  @FormatMember()
   format?: FileFormat;
 
   @BodyMember({
@@ -84,13 +82,7 @@ export class QueryMetricsInput extends AppInput implements CrossFieldValidated {
   @IsTimestamp()
   since: Timestamp;
 
-  @BodyMember({
-    description: 'End of the window, exclusive (ISO 8601; in `timezone` without an offset). Default: now.',
-    examples: ['2026-11-20T00:00:00Z'],
-  })
-  @ToTimestamp()
-  @IsOptional()
-  @IsTimestamp()
+  @UntilMember()
   until?: Timestamp;
 
   @BodyMember({
@@ -151,8 +143,7 @@ export class QueryMetricsInput extends AppInput implements CrossFieldValidated {
   @Max(HOUR_MS)
   apdex_threshold_ms = 500;
 
-  /** The window in milliseconds since the epoch, and the time of the request, which is the default end. */
-  window: { since: number; until: number; now: number };
+  window: BodyWindow;
 
   /** The body as it was sent. */
   body: object;
@@ -162,12 +153,7 @@ export class QueryMetricsInput extends AppInput implements CrossFieldValidated {
     if (check.isValid('metrics')) this.metrics = METRICS.filter((name) => this.metrics.includes(name));
     if (check.isValid('group_by'))
       this.group_by = GROUP_FIELDS.filter((name) => this.group_by.includes(name));
-    // Local times cannot be resolved without a valid timezone.
-    const timezone = check.isValid('timezone') ? this.timezone : undefined;
-    const now = Date.now();
-    if (!check.isValid('since', 'until')) return;
-    const until = this.until ? resolveTimestamp(this.until, timezone) : now;
-    this.window = { since: resolveTimestamp(this.since, timezone), until, now };
-    if (this.window.since >= until) check.addIssue('since', sinceNotBeforeUntil);
+    const window = resolveBodyWindow(this, check);
+    if (window) this.window = window;
   }
 }

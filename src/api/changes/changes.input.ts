@@ -1,4 +1,5 @@
 import { IsIn, IsInt, IsOptional, IsTimeZone, Max, Min } from 'class-validator';
+import { UntilMember } from '../../queries/files/body.fields.js';
 import { type Filter, FiltersMember } from '../../queries/filters/filter.js';
 import { type Timestamp, resolveTimestamp } from '../../shared/time/timestamp.js';
 import type { Window } from '../../shared/time/window.js';
@@ -32,13 +33,7 @@ export class ExplainChangeInput extends AppInput implements CrossFieldValidated 
   @IsTimestamp()
   since: Timestamp;
 
-  @BodyMember({
-    description: 'End of the window, exclusive (ISO 8601; in `timezone` without an offset). Default: now.',
-    examples: ['2026-11-20T00:00:00Z'],
-  })
-  @ToTimestamp()
-  @IsOptional()
-  @IsTimestamp()
+  @UntilMember()
   until?: Timestamp;
 
   @BodyMember({

@@ -3,13 +3,19 @@ import { AppInput } from '../../platform/input/app-input.js';
 import { IsTimestamp } from '../../platform/input/constraints.js';
 import { ToTimestamp, ToTimezone } from '../../platform/input/conversions.js';
 import { BodyMember } from '../../platform/input/parameters.js';
-import { sinceNotBeforeUntil, valueError } from '../../platform/input/issues.js';
+import { valueError } from '../../platform/input/issues.js';
 import type { CrossFieldValidated, ValidationContext } from '../../platform/input/validation-context.js';
-import { LimitMember } from '../../queries/files/body.fields.js';
+import {
+  type BodyWindow,
+  FormatMember,
+  LimitMember,
+  UntilMember,
+  resolveBodyWindow,
+} from '../../queries/files/body.fields.js';
 import { type Filter, FiltersMember } from '../../queries/filters/filter.js';
 import { EQUALITY, hexFilter, wordFilter } from '../../queries/filters/filter-field.js';
-import { FILE_FORMATS, type FileFormat } from '../../shared/file-format.js';
-import { type Timestamp, resolveTimestamp } from '../../shared/time/timestamp.js';
+import type { FileFormat } from '../../shared/file-format.js';
+import type { Timestamp } from '../../shared/time/timestamp.js';
 import type { ErrorKind } from '../../write/batches/message.js';
 import { METRIC_FILTERS } from '../app-metrics/app-metrics.input.js';
 
@@ -37,14 +43,7 @@ const MAX_NAMES = 100;
 const dayOrHour = valueError('group_by has day or hour, not both');
 
 export class QueryErrorsInput extends AppInput implements CrossFieldValidated {
-  @BodyMember({
-    description:
-      'Format of the response. Default: the preferred format of the `Accept` header, else `ndjson`.',
-    examples: ['ndjson'],
-    enumName: 'FileFormat',
-  })
-  @IsOptional()
-  @IsIn(FILE_FORMATS)
+  @FormatMember()
   format?: FileFormat;
 
   @BodyMember({
@@ -56,13 +55,7 @@ export class QueryErrorsInput extends AppInput implements CrossFieldValidated {
   @IsTimestamp()
   since: Timestamp;
 
-  @BodyMember({
-    description: 'End of the window, exclusive (ISO 8601; in `timezone` without an offset). Default: now.',
-    examples: ['2026-11-20T00:00:00Z'],
-  })
-  @ToTimestamp()
-  @IsOptional()
-  @IsTimestamp()
+  @UntilMember()
   until?: Timestamp;
 
   @BodyMember({
@@ -95,8 +88,7 @@ export class QueryErrorsInput extends AppInput implements CrossFieldValidated {
   @LimitMember('errors, the most frequent first, with all of their rows')
   limit?: number;
 
-  /** The window in milliseconds since the epoch, and the time of the request, which is the default end. */
-  window: { since: number; until: number; now: number };
+  window: BodyWindow;
 
   /** The body as it was sent. */
   body: object;
@@ -108,12 +100,7 @@ export class QueryErrorsInput extends AppInput implements CrossFieldValidated {
       if (this.group_by.includes('day') && this.group_by.includes('hour'))
         check.addIssue('group_by', dayOrHour);
     }
-    if (!check.isValid('since', 'until')) return;
-    // Local times cannot be resolved without a valid timezone.
-    const timezone = check.isValid('timezone') ? this.timezone : undefined;
-    const now = Date.now();
-    const until = this.until ? resolveTimestamp(this.until, timezone) : now;
-    this.window = { since: resolveTimestamp(this.since, timezone), until, now };
-    if (this.window.since >= until) check.addIssue('since', sinceNotBeforeUntil);
+    const window = resolveBodyWindow(this, check);
+    if (window) this.window = window;
   }
 }

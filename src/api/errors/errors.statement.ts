@@ -34,7 +34,7 @@ const countErrors = (conditions: string, hasLimit: boolean) => `
   SELECT c.fingerprint AS id, c.app_env_id AS env_id,
     argMax((toString(c.kind), toString(c.type), c.endpoint_id), c.last_seen) AS named,
     sumIf(c.errors, ${IN_WINDOW}) AS occurrences,
-    uniqExactIf(c.consumer_id, c.consumer_id != 0 AND ${IN_WINDOW}) AS having_it,
+    uniqExactIf(c.consumer_id, c.consumer_id != 0 AND ${IN_WINDOW}) AS affected_consumers,
     min(c.first_seen) AS first, max(c.last_seen) AS last
   FROM error_counts_per_15m_v1 AS c
   WHERE app_id = {app_id:UInt32} AND c.bucket >= {counts_from:UInt32}${conditions}
@@ -90,7 +90,7 @@ export function buildStatement(
     ...ROW,
     ...(byConsumer && { consumer_id: 'nullIf(toInt64(groups.consumer), 0)' }),
     errors: `toInt64(${counts}.occurrences)`,
-    consumers: `toInt64(${counts}.having_it)`,
+    consumers: `toInt64(${counts}.affected_consumers)`,
     ...NEWEST,
   };
   const keys = [...(period ? ['period'] : []), ...(byConsumer ? ['consumer'] : [])];
@@ -100,7 +100,7 @@ INNER JOIN (
     'c.fingerprint AS id, c.app_env_id AS env_id',
     ...(period ? [`${period.key} AS period, ${period.start} AS start, ${period.end} AS end`] : []),
     ...(byConsumer ? ['c.consumer_id AS consumer'] : []),
-    'sum(c.errors) AS occurrences, uniqExactIf(c.consumer_id, c.consumer_id != 0) AS having_it',
+    'sum(c.errors) AS occurrences, uniqExactIf(c.consumer_id, c.consumer_id != 0) AS affected_consumers',
   ].join(',\n    ')}
   FROM error_counts_per_15m_v1 AS c
   WHERE app_id = {app_id:UInt32} AND (c.fingerprint, c.app_env_id) IN (SELECT id, env_id FROM counted)

@@ -62,8 +62,7 @@ export class InstancesService {
     const token =
       rows.length > limit && last
         ? await this.tokens.signNext(input.fingerprint, scope, {
-            window: getTokenWindow(cursor, window),
-            requestedWindow: cursor.token?.requestedWindow ?? cursor.requestedWindow,
+            ...getTokenWindow(cursor, window),
             after: [Date.parse(last.first_seen), last.instance_uuid, last.app_env_id],
           })
         : undefined;

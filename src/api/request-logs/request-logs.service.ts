@@ -161,8 +161,7 @@ export class RequestLogsService {
   ) {
     const { timestamp, request_uuid } = JSON.parse(record) as RequestLog;
     return this.tokens.signNext(fingerprint, scope, {
-      window: getTokenWindow(cursor, window),
-      requestedWindow: cursor.token?.requestedWindow ?? cursor.requestedWindow,
+      ...getTokenWindow(cursor, window),
       after: [Date.parse(timestamp), request_uuid],
     });
   }

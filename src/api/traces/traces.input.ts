@@ -15,10 +15,11 @@ import {
   textFilter,
   wordFilter,
 } from '../../queries/filters/filter-field.js';
-import { FILE_FORMATS, type FileFormat } from '../../shared/file-format.js';
+import type { FileFormat } from '../../shared/file-format.js';
 import { type Timestamp, resolveTimestamp } from '../../shared/time/timestamp.js';
 import {
   AfterMember,
+  FormatMember,
   type KeyMember,
   LimitMember,
   type Sample,
@@ -141,13 +142,7 @@ export type SpanFilter = Filter<SpanField>;
 const MAX_NAMES = 100;
 
 export class QueryTracesInput extends AppInput implements CrossFieldValidated {
-  @BodyMember({
-    description: 'Format of the response. Default: what the `Accept` header prefers, else `ndjson`.',
-    examples: ['ndjson'],
-    enumName: 'FileFormat',
-  })
-  @IsOptional()
-  @IsIn(FILE_FORMATS)
+  @FormatMember()
   format?: FileFormat;
 
   @BodyMember({

@@ -51,8 +51,7 @@ export class TrafficService {
     if (rows.length <= limit || !last)
       return new JsonResponse(framePage(records, undefined), isPast, undefined, headers);
     const token = await this.tokens.signNext(input.fingerprint, scope, {
-      window: getTokenWindow(cursor, window),
-      requestedWindow: cursor.token?.requestedWindow ?? cursor.requestedWindow,
+      ...getTokenWindow(cursor, window),
       after: [last.start],
     });
     return new JsonResponse(framePage(records, token), isPast, token, headers);

@@ -55,10 +55,14 @@ export function resolveCursorWindow(
  * the retention, which moves, so that a page of a fixed window is always the same.
  */
 export function getTokenWindow(
-  { requestedWindow: [start, end], token }: WindowCursor,
+  { requestedWindow, token }: WindowCursor,
   resolved: Window,
-): readonly [number, number] {
-  return token ? token.window : [start ?? resolved.start, end ?? resolved.end];
+): Pick<TokenContent, 'window' | 'requestedWindow'> {
+  const [start, end] = requestedWindow;
+  return {
+    window: token?.window ?? [start ?? resolved.start, end ?? resolved.end],
+    requestedWindow: token?.requestedWindow ?? requestedWindow,
+  };
 }
 
 /** A page token. Only its form is checked here; `CursorResolver` verifies the signature and the query. */

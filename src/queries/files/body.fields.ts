@@ -1,8 +1,8 @@
 import { applyDecorators } from '@nestjs/common';
-import { IsInt, IsOptional, Min } from 'class-validator';
+import { IsIn, IsInt, IsOptional, Min } from 'class-validator';
 import { isLosslessNumber } from 'lossless-json';
-import { IsConverted } from '../../platform/input/constraints.js';
-import { Convert, ToInteger, clampInteger } from '../../platform/input/conversions.js';
+import { IsConverted, IsTimestamp } from '../../platform/input/constraints.js';
+import { Convert, ToInteger, ToTimestamp, clampInteger } from '../../platform/input/conversions.js';
 import {
   ConstraintViolation,
   InvalidParts,
@@ -10,9 +10,13 @@ import {
   belowMinimum,
   missing,
   notAnObject,
+  sinceNotBeforeUntil,
 } from '../../platform/input/issues.js';
 import { listInvalidParts } from '../../platform/input/json-list.js';
 import { BodyMember } from '../../platform/input/parameters.js';
+import type { ValidationContext } from '../../platform/input/validation-context.js';
+import { FILE_FORMATS } from '../../shared/file-format.js';
+import { type Timestamp, resolveTimestamp } from '../../shared/time/timestamp.js';
 
 /** A share of the rows, or an approximate number of rows. */
 export type Sample = { readonly share: number } | { readonly rows: number };
@@ -48,6 +52,59 @@ function readSample(value: unknown): Sample | ConstraintViolation {
   const share = Number(String(value));
   if (share <= 0) return notAboveZero;
   return share > MAX_SHARE ? aboveMaximum(MAX_SHARE) : { share };
+}
+
+export const FormatMember = () =>
+  applyDecorators(
+    BodyMember({
+      description:
+        'Format of the response. Default: the preferred format of the `Accept` header, else `ndjson`.',
+      examples: ['ndjson'],
+      enumName: 'FileFormat',
+    }),
+    IsOptional(),
+    IsIn(FILE_FORMATS),
+  );
+
+/** The end of a window in a timezone. */
+export const UntilMember = () =>
+  applyDecorators(
+    BodyMember({
+      description: 'End of the window, exclusive (ISO 8601; in `timezone` without an offset). Default: now.',
+      examples: ['2026-11-20T00:00:00Z'],
+    }),
+    ToTimestamp(),
+    IsOptional(),
+    IsTimestamp(),
+  );
+
+/** The members of a body with a window in a timezone. */
+interface WindowMembers {
+  since: Timestamp;
+  until?: Timestamp;
+  timezone: string;
+}
+
+/** A window in milliseconds since the epoch, and the time of the request, which is the default end. */
+export interface BodyWindow {
+  readonly since: number;
+  readonly until: number;
+  readonly now: number;
+}
+
+/** The window of a body; undefined if it is invalid. Adds an issue if it does not start before its end. */
+export function resolveBodyWindow(
+  body: WindowMembers,
+  check: ValidationContext<WindowMembers>,
+): BodyWindow | undefined {
+  if (!check.isValid('since', 'until')) return undefined;
+  // Local times cannot be resolved without a valid timezone.
+  const timezone = check.isValid('timezone') ? body.timezone : undefined;
+  const now = Date.now();
+  const since = resolveTimestamp(body.since, timezone);
+  const until = body.until ? resolveTimestamp(body.until, timezone) : now;
+  if (since >= until) check.addIssue('since', sinceNotBeforeUntil);
+  return { since, until, now };
 }
 
 /** @param of what is limited */

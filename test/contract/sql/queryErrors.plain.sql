@@ -6,7 +6,7 @@ WITH counted AS (
   SELECT c.fingerprint AS id, c.app_env_id AS env_id,
     argMax((toString(c.kind), toString(c.type), c.endpoint_id), c.last_seen) AS named,
     sumIf(c.errors, c.bucket >= {window_from:UInt32} AND c.bucket < {window_to:UInt32}) AS occurrences,
-    uniqExactIf(c.consumer_id, c.consumer_id != 0 AND c.bucket >= {window_from:UInt32} AND c.bucket < {window_to:UInt32}) AS having_it,
+    uniqExactIf(c.consumer_id, c.consumer_id != 0 AND c.bucket >= {window_from:UInt32} AND c.bucket < {window_to:UInt32}) AS affected_consumers,
     min(c.first_seen) AS first, max(c.last_seen) AS last
   FROM error_counts_per_15m_v1 AS c
   WHERE app_id = {app_id:UInt32} AND c.bucket >= {counts_from:UInt32}
@@ -35,7 +35,7 @@ SELECT
   nullIf(endpoints.path, '') AS path,
   toString(envs.name) AS env,
   toInt64(counted.occurrences) AS errors,
-  toInt64(counted.having_it) AS consumers,
+  toInt64(counted.affected_consumers) AS consumers,
   counted.first AS first_seen,
   counted.last AS last_seen,
   if(newest.uuid = toUUID('00000000-0000-0000-0000-000000000000'), NULL, toString(newest.uuid)) AS request_uuid,

@@ -6,7 +6,7 @@ WITH counted AS (
   SELECT c.fingerprint AS id, c.app_env_id AS env_id,
     argMax((toString(c.kind), toString(c.type), c.endpoint_id), c.last_seen) AS named,
     sumIf(c.errors, c.bucket >= {window_from:UInt32} AND c.bucket < {window_to:UInt32}) AS occurrences,
-    uniqExactIf(c.consumer_id, c.consumer_id != 0 AND c.bucket >= {window_from:UInt32} AND c.bucket < {window_to:UInt32}) AS having_it,
+    uniqExactIf(c.consumer_id, c.consumer_id != 0 AND c.bucket >= {window_from:UInt32} AND c.bucket < {window_to:UInt32}) AS affected_consumers,
     min(c.first_seen) AS first, max(c.last_seen) AS last
   FROM error_counts_per_15m_v1 AS c
   WHERE app_id = {app_id:UInt32} AND c.bucket >= {counts_from:UInt32}
@@ -43,7 +43,7 @@ SELECT
   toString(envs.name) AS env,
   nullIf(toInt64(groups.consumer), 0) AS consumer_id,
   toInt64(groups.occurrences) AS errors,
-  toInt64(groups.having_it) AS consumers,
+  toInt64(groups.affected_consumers) AS consumers,
   counted.first AS first_seen,
   counted.last AS last_seen,
   if(newest.uuid = toUUID('00000000-0000-0000-0000-000000000000'), NULL, toString(newest.uuid)) AS request_uuid,
@@ -54,7 +54,7 @@ INNER JOIN (
   SELECT c.fingerprint AS id, c.app_env_id AS env_id,
     intDiv(toUInt32(toUnixTimestamp(c.bucket) - {from:UInt32} + {shift_0:Int32} * (toUnixTimestamp(c.bucket) >= {shifted_0:UInt32}) + {shift_1:Int32} * (toUnixTimestamp(c.bucket) >= {shifted_1:UInt32})), {width:UInt32}) AS period, toDateTime({bounds:Array(UInt32)}[period + 1], 'UTC') AS start, toDateTime({bounds:Array(UInt32)}[period + 2], 'UTC') AS end,
     c.consumer_id AS consumer,
-    sum(c.errors) AS occurrences, uniqExactIf(c.consumer_id, c.consumer_id != 0) AS having_it
+    sum(c.errors) AS occurrences, uniqExactIf(c.consumer_id, c.consumer_id != 0) AS affected_consumers
   FROM error_counts_per_15m_v1 AS c
   WHERE app_id = {app_id:UInt32} AND (c.fingerprint, c.app_env_id) IN (SELECT id, env_id FROM counted)
     AND c.bucket >= {window_from:UInt32} AND c.bucket < {window_to:UInt32}

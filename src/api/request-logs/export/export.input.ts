@@ -14,9 +14,15 @@ import {
   textFilter,
   timestampFilter,
 } from '../../../queries/filters/filter-field.js';
-import { FILE_FORMATS, type FileFormat } from '../../../shared/file-format.js';
+import type { FileFormat } from '../../../shared/file-format.js';
 import { type Timestamp, resolveTimestamp } from '../../../shared/time/timestamp.js';
-import { AfterMember, LimitMember, type Sample, SampleMember } from '../../../queries/files/body.fields.js';
+import {
+  AfterMember,
+  FormatMember,
+  LimitMember,
+  type Sample,
+  SampleMember,
+} from '../../../queries/files/body.fields.js';
 import { AppInput } from '../../../platform/input/app-input.js';
 import { IsTimestamp } from '../../../platform/input/constraints.js';
 import { Convert, ToTimestamp } from '../../../platform/input/conversions.js';
@@ -129,13 +135,7 @@ export type ExportFilter = Filter<ExportField>;
 const MAX_NAMES = 100;
 
 export class ExportRequestLogsInput extends AppInput implements CrossFieldValidated {
-  @BodyMember({
-    description: 'Format of the response. Default: the one that the `Accept` header prefers, else `ndjson`.',
-    examples: ['ndjson'],
-    enumName: 'FileFormat',
-  })
-  @IsOptional()
-  @IsIn(FILE_FORMATS)
+  @FormatMember()
   format?: FileFormat;
 
   @BodyMember({

@@ -2257,7 +2257,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description Format of the response. Default: the one that the `Accept` header prefers, else `ndjson`.
+                     * @description Format of the response. Default: the preferred format of the `Accept` header, else `ndjson`.
                      * @example ndjson
                      */
                     format?: components["schemas"]["FileFormat"] | null;
@@ -2865,7 +2865,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description Format of the response. Default: what the `Accept` header prefers, else `ndjson`.
+                     * @description Format of the response. Default: the preferred format of the `Accept` header, else `ndjson`.
                      * @example ndjson
                      */
                     format?: components["schemas"]["FileFormat"] | null;
