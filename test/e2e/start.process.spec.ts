@@ -49,11 +49,13 @@ describeEmbedded('the start of the service', () => {
     const directory = ['--data-dir', own.env.DATA_DIR!];
     const ports = ['--port', `${port}`, '--collector-port', `${collectorPort}`];
     const service = await ProductProcess.begin(['serve', ...ports, ...directory], { DATA_DIR: '/nowhere' });
-    const response = await eventually(() =>
-      fetch(`http://127.0.0.1:${port}/v1/team`, { headers: { 'Api-Key': key } }).catch(() => undefined),
-    );
-    expect(response.status).toBe(200);
-    expect((await fetch(`http://127.0.0.1:${collectorPort}/health/live`)).status).toBe(200);
+    // The collector listens after the API.
+    for (const url of [`http://127.0.0.1:${port}/v1/team`, `http://127.0.0.1:${collectorPort}/health/live`]) {
+      const response = await eventually(() =>
+        fetch(url, { headers: { 'Api-Key': key } }).catch(() => undefined),
+      );
+      expect([url, response.status]).toEqual([url, 200]);
+    }
     const team = await ProductProcess.run(['team', 'list', ...directory], {});
     expect([team.code, team.out]).toEqual([0, [expect.stringContaining('Acme')]]);
     expect(await service.stop()).toBe(0);
