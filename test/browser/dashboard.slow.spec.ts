@@ -612,8 +612,9 @@ describeWithChromium('the dashboard on the demo', () => {
   it('compares each figure and the rows of the tables with the time before', async () => {
     const { page } = dashboard;
     await dashboard.visit('?range=7d', key);
+    // An Apdex that did not change is shown alone. The data of the demo depend on the time of day.
     for (const card of await page.locator('.totals dd').all())
-      expect(await card.innerText()).toMatch(/[▲▼] [\d.]+ %/);
+      expect(await card.innerText()).toMatch(/[▲▼] [\d.]+ %|^[01]\.\d\d$/);
     const search = page.locator('.top').first().locator('tr').filter({ hasText: '/v1/search' });
     for (const cell of [search.locator('td').first(), search.locator('td').last()])
       expect(await cell.innerText()).toMatch(/[▲▼]/);
