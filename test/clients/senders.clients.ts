@@ -1,5 +1,12 @@
+import { execFile } from 'node:child_process';
 import { Console } from 'node:console';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { DuckDBInstance } from '@duckdb/node-api';
 import { eventually } from '../setup/eventually.js';
+import { EXPORT_FIELDS } from '../../src/api/request-logs/export/export.input.js';
 import { type Client, TestService } from '../collector/setup/collector.js';
 import type { LogBody, Query, Tenant } from '../setup/tenant.js';
 import { findObstacle } from './packages.js';
@@ -10,6 +17,9 @@ const SENT_WITHIN_MS = 90_000;
 const [READS, WRITES, FAILURES] = [30, 7, 3];
 const ALL = READS + WRITES + FAILURES;
 const DEFAULT_ROUTES = { user: '/users/{id}', users: '/users', boom: '/boom' };
+
+/** The program of the public CLI of this API. No registry of packages has it, so CI does not run it. */
+const { APITALLY_CLI } = process.env;
 
 let service: TestService;
 
@@ -27,7 +37,8 @@ type Aspect =
   | 'logs'
   | 'exception'
   | 'trace'
-  | 'sampled';
+  | 'sampled'
+  | 'public CLI';
 
 /** What was compared and held, by sender. */
 const held: Record<string, Partial<Record<Aspect, 'held'>>> = {};
@@ -75,6 +86,48 @@ function countLogs(logs: readonly LogBody[]): Record<string, number> {
   }
   return counts;
 }
+
+/** Reads request logs with all fields from DuckDB, to which the public CLI wrote them. */
+async function readByPublicCli(program: string, { appId, key }: Tenant, fields: readonly string[]) {
+  const directory = mkdtempSync(join(tmpdir(), 'public-cli-'));
+  try {
+    const database = join(directory, 'data.duckdb');
+    await promisify(execFile)(
+      program,
+      ['request-logs', String(appId), '--since', '1h', '--fields', fields.join(), '--db', database],
+      { env: { ...process.env, APITALLY_API_BASE_URL: service.api.url, APITALLY_API_KEY: key } },
+    );
+    const instance = await DuckDBInstance.create(database);
+    const connection = await instance.connect();
+    try {
+      const result = await connection.runAndReadAll('SELECT * FROM request_logs ORDER BY request_uuid');
+      return result.getRowObjectsJson();
+    } finally {
+      connection.closeSync();
+      instance.closeSync();
+    }
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
+}
+
+type Row = Record<string, unknown>;
+
+/** Makes rows of an export and of DuckDB equal: times, 64-bit integers and headers differ in form. */
+const normalize = (row: Row): Row => ({
+  ...Object.fromEntries(
+    Object.entries(row).map(([name, value]) => [
+      name,
+      value === null ? null : String(value as string | number),
+    ]),
+  ),
+  timestamp: Date.parse(String(row.timestamp)),
+  request_headers: readHeaders(row.request_headers),
+  response_headers: readHeaders(row.response_headers),
+});
+
+const readHeaders = (headers: unknown) =>
+  (headers as object[] | null)?.map((header) => Object.values(header));
 
 async function load(app: SenderApp): Promise<void> {
   for (let at = 0; at < READS; at++)
@@ -238,6 +291,21 @@ for (const sender of SENDERS) {
             const filters = [{ field: 'trace_id', op: 'eq', value: trace_id }];
             const ofTrace = await tenant.post('traces', { filters });
             expect(ofTrace.text.split('\n')).toHaveLength((spans as unknown[]).length + 1);
+          });
+        if (APITALLY_CLI !== undefined)
+          await check('public CLI', async () => {
+            // The name of a consumer is a field of ours alone.
+            const fields = EXPORT_FIELDS.filter((name) => name !== 'consumer');
+            const exported = await tenant.post('request-logs', { since: '2025-01-01', fields });
+            const rows = exported.text
+              .split('\n')
+              .filter(Boolean)
+              .map((line) => JSON.parse(line) as Row);
+            const stored = (await readByPublicCli(APITALLY_CLI, tenant, fields)).map(normalize);
+            expect(stored).toHaveLength(ALL);
+            expect(new Map(stored.map((row) => [row.request_uuid, row]))).toEqual(
+              new Map(rows.map((row) => [row.request_uuid, normalize({ app_id: tenant.appId, ...row })])),
+            );
           });
         expect(failures).toEqual([]);
       },
