@@ -14,7 +14,17 @@ export type FileFormat = keyof typeof MEDIA_TYPES;
 
 export const FILE_FORMATS = Object.keys(MEDIA_TYPES) as FileFormat[];
 
+/**
+ * Formats of request logs: in addition an HTTP Archive, which `Accept` never means. Its media type is not one
+ * of JSON, with which generated clients would parse NDJSON as JSON as well.
+ */
+export const EXPORT_MEDIA_TYPES = { ...MEDIA_TYPES, har: 'application/x-har' } as const;
+
+export type ExportFormat = keyof typeof EXPORT_MEDIA_TYPES;
+
+export const EXPORT_FORMATS = Object.keys(EXPORT_MEDIA_TYPES) as ExportFormat[];
+
 /** Whether the format has typed columns; in the others all values are text. */
-export function isTyped(format: FileFormat): format is 'arrow' | 'parquet' {
+export function isTyped(format: ExportFormat): format is 'arrow' | 'parquet' {
   return format === 'arrow' || format === 'parquet';
 }

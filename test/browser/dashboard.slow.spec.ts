@@ -6,6 +6,7 @@ import { Config } from '../../src/config/config.js';
 import { TestApp } from '../setup/app.js';
 import { describeWithChromium, launchBrowser } from '../setup/browser.js';
 import { eventually } from '../setup/eventually.js';
+import { readHar } from '../setup/har.js';
 import { buildRequest } from '../factories/request.factory.js';
 import { DashboardPage, shellWords } from './dashboard-page.js';
 
@@ -574,6 +575,17 @@ describeWithChromium('the dashboard on the demo', () => {
     expect(words.slice(0, 1)).toEqual(['-g']);
     expect(words.find((word) => word.startsWith('https://api.'))).toBeDefined();
     expect(words.filter((word) => word === '-H').length).toBeGreaterThan(2);
+  });
+
+  it('saves the request as an HTTP Archive', async () => {
+    const { page } = dashboard;
+    await dashboard.visit(fillSearch('?view=requests&range=30d&request=FAILED'), key);
+    const download = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Download HAR' }).click();
+    const file = await download;
+    const [entry, ...others] = readHar(readFileSync(await file.path(), 'utf8'));
+    expect([`${entry!._request_uuid}.har`, others]).toEqual([file.suggestedFilename(), []]);
+    expect(entry!.request.headers.length).toBeGreaterThan(2);
   });
 
   it('shows the request behind each panel, which works with the key and without which it is not', async () => {

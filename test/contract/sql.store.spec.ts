@@ -104,6 +104,7 @@ const CASES: Readonly<Record<string, Call>> = {
       { field: 'url', op: 'like', value: '%users%' },
     ],
   }),
+  'exportRequestLogs.har': exported({ format: 'har' }),
   'exportRequestLogs.sample': exported({ sample: 10 }),
   'queryTraces.plain': traces({}),
   'queryTraces.trace': ['traces', { filters: [{ field: 'trace_id', op: 'eq', value: TRACE_ID }] }],

@@ -142,7 +142,7 @@ describeEmbedded('request-analytics export', () => {
     copy.remove();
   });
 
-  it.each(['ndjson', 'csv', 'csv_spreadsheet'])(
+  it.each(['ndjson', 'csv', 'csv_spreadsheet', 'har'])(
     'continues a file that broke off anywhere, as %s',
     async (format) => {
       const whole = at(`whole.${format}`);

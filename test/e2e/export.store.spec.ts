@@ -405,7 +405,7 @@ describe('POST /v1/apps/{app_id}/request-logs', () => {
 
     it('say behind the last chunk how many rows there were, to a client that takes trailers', async () => {
       await many(1_500);
-      for (const format of ['ndjson', 'csv', 'csv_spreadsheet', 'arrow', 'parquet']) {
+      for (const format of ['ndjson', 'csv', 'csv_spreadsheet', 'arrow', 'parquet', 'har']) {
         const { trailers } = await postFor(app.url, `/v1/apps/${tenant.appId}/request-logs`, {
           headers: { 'Api-Key': tenant.key, TE: 'trailers' },
           body: { ...window, format },

@@ -9,6 +9,7 @@ import { TestApp, WITHOUT_CACHE } from '../setup/app.js';
 import { AUTHENTICATED_HEADERS, detail, seen } from '../setup/contract.js';
 import { findRequestUuid } from '../../src/records/server-span.js';
 import { EVENT_SEPARATOR } from '../../src/records/capture.js';
+import { readHar } from '../setup/har.js';
 import { callTool, connectClient, readRows } from '../setup/mcp.js';
 import { closeConnections, sendRaw } from '../setup/raw-http.js';
 import { type LogBody, Tenant } from '../setup/tenant.js';
@@ -573,6 +574,7 @@ describe('a key without bodies', () => {
     ['request-logs', { fields: ['request_headers'] }],
     ['request-logs', { fields: ['request_body'] }],
     ['request-logs', { fields: ['path', 'response_body_json'], format: 'parquet' }],
+    ['request-logs', { fields: ['response_body_json'], format: 'har' }],
     ['request-logs/stream', { filters: [{ field: 'response_headers', key: 'x-secret', op: 'exists' }] }],
     ['request-logs', { filters: [{ field: 'response_body', op: 'contains', value: 'o' }] }],
     ...CAPTURED_ATTRIBUTES.flatMap((key) =>
@@ -587,6 +589,20 @@ describe('a key without bodies', () => {
   ])('returns 403 for %s with %j, which would show or test them', async (resource, json) => {
     const response = await app.post(at(resource), key, { since, ...json });
     expect([response.status, response.text]).toEqual([403, REFUSED]);
+  });
+
+  it('returns an HTTP Archive without them', async () => {
+    const body = { since, format: 'har' };
+    const read = async (key: string) =>
+      readHar(
+        ((await app.post(at('request-logs'), key, body).responseType('blob')).body as Buffer).toString(),
+      );
+    const [hidden, shown] = [await read(key), await read(full)];
+    expect(JSON.stringify(shown)).toContain(SECRET);
+    expect(JSON.stringify(hidden)).not.toContain(SECRET);
+    expect(hidden.map(({ _request_uuid }) => _request_uuid)).toEqual(
+      shown.map(({ _request_uuid }) => _request_uuid),
+    );
   });
 
   it.each(['ndjson', 'csv'])('returns spans as %s without attributes that hold them', async (format) => {

@@ -124,7 +124,11 @@ export function listFiles(appId: number): { path: string; body: object }[] {
   const bodies = [
     { since },
     { since, fields: EXPORT_FIELDS, filters: EXPORTED, sample: 0.5 },
-    ...(['arrow', 'parquet', 'csv'] as const).map((format) => ({ since, format, fields: EXPORT_FIELDS })),
+    ...(['arrow', 'parquet', 'csv', 'har'] as const).map((format) => ({
+      since,
+      format,
+      fields: EXPORT_FIELDS,
+    })),
   ];
   const traces = [
     { since, fields: SPAN_FIELDS },

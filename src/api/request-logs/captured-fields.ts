@@ -3,12 +3,14 @@ import { parseExact, stringifyExact } from '../../shared/json/exact-json.js';
 import { notInScope } from '../../platform/http/api-error.js';
 
 /** Fields of headers and bodies, which keys without bodies do not see (docs/contract.md#key-scopes). */
-const CAPTURED_FIELDS: ReadonlySet<string> = new Set([
+export const CAPTURED_FIELDS = [
   'request_headers',
-  'response_headers',
   'request_body_json',
+  'response_headers',
   'response_body_json',
-]);
+] as const;
+
+type CapturedField = (typeof CAPTURED_FIELDS)[number];
 
 /**
  * Patterns of the names of a span's attributes and events that hold headers, RPC metadata or bodies, and of
@@ -23,8 +25,8 @@ interface Captured {
 }
 
 /** The fields of headers and bodies among these fields, each once. */
-export function findCapturedFields(fields: readonly string[]): string[] {
-  return [...new Set(fields.filter((field) => CAPTURED_FIELDS.has(field)))];
+export function findCapturedFields(fields: readonly string[]): CapturedField[] {
+  return CAPTURED_FIELDS.filter((field) => fields.includes(field));
 }
 
 /**

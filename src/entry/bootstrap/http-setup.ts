@@ -4,7 +4,7 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import compression from 'compression';
 import type { NextFunction, Request, Response } from 'express';
 import type { Logger } from 'pino';
-import { MEDIA_TYPES } from '../../shared/file-format.js';
+import { EXPORT_MEDIA_TYPES } from '../../shared/file-format.js';
 import type { Config } from '../../config/config.js';
 import { accessLog } from '../../platform/http/access-log.js';
 import { ApiExceptionFilter } from '../../platform/http/exception.filter.js';
@@ -54,15 +54,17 @@ export function reportDroppedConnections(server: Server, logger: Logger, { metri
   });
 }
 
+const COMPRESSIBLE: readonly unknown[] = [EXPORT_MEDIA_TYPES.ndjson, EXPORT_MEDIA_TYPES.har];
+
 /**
  * Compresses responses of 1 KB and more with Brotli or gzip if the client accepts it (`Accept-Encoding`).
  * Arrow and Parquet are already compressed, and `startZstd` compresses further responses. The package's list
- * of types lacks NDJSON.
+ * of types lacks NDJSON and HTTP Archives.
  */
 const compress = compression({
   threshold: COMPRESSED_FROM_BYTES,
   filter: (request, response) =>
-    response.getHeader('Content-Type') === MEDIA_TYPES.ndjson || compression.filter(request, response),
+    COMPRESSIBLE.includes(response.getHeader('Content-Type')) || compression.filter(request, response),
 });
 
 /** The package does not compress a response to HEAD, so its length would differ from the body of GET. */

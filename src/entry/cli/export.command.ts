@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { FILE_FORMATS } from '../../shared/file-format.js';
+import { EXPORT_FORMATS } from '../../shared/file-format.js';
 import { runAudited } from './audit.js';
 import type { ExportOptions } from './export.js';
 import { id, time } from './options.js';
@@ -18,6 +18,7 @@ Examples:
   request-analytics export --app 1 --output requests.ndjson
   request-analytics export --app 1 --since 2026-11-19 --until 2026-11-20 --format parquet --output day.parquet
   request-analytics export --app 1 --filter 'status_code gte 500' --filter 'path like /v1/%' | jq .url
+  request-analytics export --app 1 --since 1h --format har --output requests.har
   request-analytics export --app 1 --resume requests.ndjson
 
 A filter is a field, an operator and a value: 'status_code in 500,503', 'consumer_id is_null', 'request_headers[accept] eq */*'.
@@ -28,7 +29,9 @@ export function exportCommand(program: Command): void {
     .command('export')
     .description('write the request logs of an app to a file, oldest first')
     .requiredOption('--app <id>', 'app ID', id)
-    .addOption(new Option('--format <format>', 'format of the file').choices(FILE_FORMATS).default('ndjson'))
+    .addOption(
+      new Option('--format <format>', 'format of the file').choices(EXPORT_FORMATS).default('ndjson'),
+    )
     .option(
       '--since <time>',
       'start of the window, ISO 8601, 24h, today, monday; all that is kept when not given',
@@ -41,7 +44,7 @@ export function exportCommand(program: Command): void {
     .addOption(
       new Option(
         '--resume <file>',
-        'continue a file of NDJSON or CSV that broke off, with the same options, which FILE.resume has',
+        'continue a file of NDJSON, CSV or HAR that broke off, with the same options, which FILE.resume has',
       ).conflicts('output'),
     )
     .addHelpText('after', EXAMPLES)

@@ -11,7 +11,7 @@ import { type AppScope, AppsService } from '../../api/apps/apps.service.js';
 import type { ClickHouse } from '../../store/client/clickhouse.client.js';
 import { ALL_SCOPES } from '../../platform/http/account.js';
 import { readFilter } from '../../queries/filters/filter.js';
-import { type FileFormat, isTyped } from '../../shared/file-format.js';
+import { type ExportFormat, isTyped } from '../../shared/file-format.js';
 import { createJoiner } from '../../queries/files/file-joiner.js';
 import { logsRetainedFrom } from '../../config/retention.js';
 import { Config } from '../../config/config.js';
@@ -36,7 +36,7 @@ import { StopSignal } from './stop-signal.js';
 
 export interface ExportOptions {
   app: number;
-  format: FileFormat;
+  format: ExportFormat;
   /** Milliseconds since the epoch. */
   since?: number;
   until?: number;
@@ -75,7 +75,7 @@ export async function exportRequestLogs(store: ClickHouse, options: ExportOption
   if (broken?.last) await requireRow(broken.last, repository, scope, query);
   // Everything is checked; the file changes only from here on.
   const target = file === undefined ? undefined : await openTarget(file, broken, { ...asked, end });
-  const joiner = createJoiner(format);
+  const joiner = createJoiner(format, broken?.last !== undefined);
   const progress = new Progress(window.end - window.start, 'written');
   const onPage = ({ timestamp }: RequestLogKey) => {
     progress.update(timestamp - window.start, joiner.rows);
@@ -84,10 +84,7 @@ export async function exportRequestLogs(store: ClickHouse, options: ExportOption
   const stop = new StopSignal();
   try {
     await pipeline(
-      Readable.from(skip(bytes, broken?.last && format !== 'ndjson' ? headerLength(query) : 0), {
-        objectMode: false,
-        highWaterMark: 1,
-      }),
+      Readable.from(bytes, { objectMode: false, highWaterMark: 1 }),
       target?.stream ?? process.stdout,
       { end: file !== undefined, signal: stop.signal },
     );
@@ -158,20 +155,6 @@ async function openTarget(
   if (broken) await file.truncate(broken.wholeBytes);
   else if (isNoted) await noteBegun(path, begun);
   return { stream: file.createWriteStream(broken && { start: broken.wholeBytes }), isNoted };
-}
-
-/** A continued file already has the header line. */
-function headerLength({ fields }: ExportQuery): number {
-  return fields === 'whole' ? 0 : Buffer.byteLength(`${fields.join()}\r\n`);
-}
-
-async function* skip(chunks: AsyncIterable<Buffer>, bytes: number): AsyncGenerator<Buffer> {
-  let remaining = bytes;
-  for await (const chunk of chunks) {
-    const rest = chunk.subarray(remaining);
-    remaining = Math.max(0, remaining - chunk.length);
-    if (rest.length > 0) yield rest;
-  }
 }
 
 const FILTER = /^\s*(\w+)(?:\[([^\]]+)\])?\s+(\w+)(?:\s([^]*))?$/;

@@ -1,14 +1,15 @@
 import { useEffect, useMemo, useRef } from 'preact/hooks';
-import { ApiFailure, type RequestDetails, type RequestLog } from './api.js';
+import { ApiFailure, type ExportQuery, type RequestDetails, type RequestLog } from './api.js';
 import { AppLogs } from './app-logs.js';
 import { Code, LongText, Masked, Pairs } from './captured-text.js';
 import { toRequestCurl } from './curl.js';
+import { useExport } from './export.js';
 import { formatBytes, formatMs, formatNumber } from './format.js';
 import { isMasked, toSentBody } from './json.js';
 import { ApiRequest, CopyButton, Fact, Method, Status, Text } from './parts.js';
 import { linkTo, useLoad, useSession } from './session.js';
 import { NO_FILTERS, toPattern } from './state.js';
-import { formatTime } from './time.js';
+import { formatTime, toIso } from './time.js';
 import { Trace } from './trace.js';
 import { Waterfall } from './waterfall.js';
 
@@ -124,6 +125,7 @@ function Summary({ details, log }: { details: RequestDetails; log: RequestLog | 
       </dl>
       <div class="buttons">
         {curl !== null && <CopyButton text={curl} label="Copy as curl" />}
+        <DownloadHar of={details} />
         {consumer_id !== null && consumer_id !== undefined && (
           <a class="button small" href={linkTo(state, { ...near, consumer: consumer_id })}>
             Same consumer
@@ -137,6 +139,30 @@ function Summary({ details, log }: { details: RequestDetails; log: RequestLog | 
       </div>
       {trace_id !== null && <Trace id={trace_id} time={time} uuid={details.request_uuid} />}
     </div>
+  );
+}
+
+/** Saves the request for tools that read HTTP archives, with what the key may see. */
+function DownloadHar({ of: { timestamp, request_uuid } }: { of: RequestDetails }) {
+  const { isBusy, said, save } = useExport();
+  const body: ExportQuery = {
+    format: 'har',
+    since: timestamp,
+    until: toIso(Date.parse(timestamp) + 1),
+    filters: [{ field: 'request_uuid', op: 'eq', value: request_uuid }],
+  };
+  return (
+    <>
+      <button
+        type="button"
+        class="small"
+        disabled={isBusy}
+        onClick={() => void save(body, `${request_uuid}.har`)}
+      >
+        Download HAR
+      </button>
+      <span role="status">{said}</span>
+    </>
   );
 }
 

@@ -12,28 +12,19 @@ const FORMATS = [
   ['parquet', 'Parquet', 'parquet'],
 ] as const;
 
-/** Saves all requests of the window that match, with the shown columns, as a file. */
-export function Export(props: { from: number; until: number | null; columns: Column[] }) {
-  const { api, app, state, fail } = useSession();
+/** Saves exports as files; what it said last is for the reader. */
+export function useExport() {
+  const { api, app, fail } = useSession();
   const [isBusy, setIsBusy] = useState(false);
   const [said, setSaid] = useState('');
-  const filters = listLogFilters(state);
-  const name = nameFile(app.name, props.from, props.until);
-  const body = (format: (typeof FORMATS)[number][0]): ExportQuery => ({
-    format,
-    since: toIso(props.from),
-    ...(props.until !== null && { until: toIso(props.until) }),
-    fields: props.columns.map(({ field }) => field),
-    ...(filters.length > 0 && { filters }),
-  });
-  const save = async (format: (typeof FORMATS)[number][0], extension: string) => {
+  const save = async (body: ExportQuery, name: string) => {
     setIsBusy(true);
     setSaid('Exporting…');
     try {
-      const url = URL.createObjectURL(await api.exportFile(app.id, body(format)));
+      const url = URL.createObjectURL(await api.exportFile(app.id, body));
       const link = document.createElement('a');
       link.href = url;
-      link.download = `${name}.${extension}`;
+      link.download = name;
       link.click();
       setTimeout(() => URL.revokeObjectURL(url), 60_000);
       setSaid('Saved');
@@ -45,6 +36,22 @@ export function Export(props: { from: number; until: number | null; columns: Col
       setIsBusy(false);
     }
   };
+  return { isBusy, said, save };
+}
+
+/** Saves all requests of the window that match, with the shown columns, as a file. */
+export function Export(props: { from: number; until: number | null; columns: Column[] }) {
+  const { api, app, state } = useSession();
+  const { isBusy, said, save } = useExport();
+  const filters = listLogFilters(state);
+  const name = nameFile(app.name, props.from, props.until);
+  const body = (format: (typeof FORMATS)[number][0]): ExportQuery => ({
+    format,
+    since: toIso(props.from),
+    ...(props.until !== null && { until: toIso(props.until) }),
+    fields: props.columns.map(({ field }) => field),
+    ...(filters.length > 0 && { filters }),
+  });
   return (
     <Popover label="Export" class="small quiet">
       <div class="api-request">
@@ -53,9 +60,14 @@ export function Export(props: { from: number; until: number | null; columns: Col
           method and URL, which every row has.
         </p>
         <div class="buttons">
-          {FORMATS.map(([format, name, extension]) => (
-            <button key={format} type="button" disabled={isBusy} onClick={() => void save(format, extension)}>
-              {name}
+          {FORMATS.map(([format, label, extension]) => (
+            <button
+              key={format}
+              type="button"
+              disabled={isBusy}
+              onClick={() => void save(body(format), `${name}.${extension}`)}
+            >
+              {label}
             </button>
           ))}
           <span role="status">{said}</span>

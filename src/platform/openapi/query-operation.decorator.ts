@@ -1,6 +1,6 @@
 import { HttpCode, Post, type Type, applyDecorators } from '@nestjs/common';
 import { ApiExtraModels, ApiOkResponse, getSchemaPath } from '@nestjs/swagger';
-import { type FileFormat, MEDIA_TYPES } from '../../shared/file-format.js';
+import { EXPORT_MEDIA_TYPES, type ExportFormat, FILE_FORMATS } from '../../shared/file-format.js';
 import { READ_HEADERS, requiredHeaders } from './headers.js';
 import { apiInput } from './input.js';
 import { type OperationOptions, documentOperation } from './read-operation.decorator.js';
@@ -13,13 +13,16 @@ export interface QueryRoute extends OperationOptions {
   input: Type;
   /** Class of a row of the response. */
   row: Type;
+  /** Formats of the response; by default those that all operations have. */
+  formats?: readonly ExportFormat[];
 }
 
-const DESCRIPTIONS: Readonly<Partial<Record<FileFormat, string>>> = {
+const DESCRIPTIONS: Readonly<Partial<Record<ExportFormat, string>>> = {
   ndjson: 'One JSON object a line',
   arrow: 'An Arrow IPC stream, compressed with LZ4',
   csv: 'RFC 4180, with a header line; as `csv_spreadsheet` with an apostrophe before texts that begin as a formula',
   parquet: 'A Parquet file',
+  har: 'An HTTP Archive (HAR 1.2), one JSON object',
 };
 
 /**
@@ -27,16 +30,17 @@ const DESCRIPTIONS: Readonly<Partial<Record<FileFormat, string>>> = {
  * is a file of rows. `createDocument` adds the error responses, which are the same for all operations.
  */
 export function documentQuery(route: QueryRoute): MethodDecorator {
-  const { path, input, row, bodies, headers = [] } = route;
-  const contents = (Object.keys(DESCRIPTIONS) as FileFormat[]).map((format) => [
-    MEDIA_TYPES[format],
+  const { path, input, row, bodies, headers = [], formats = FILE_FORMATS } = route;
+  const described = formats.filter((format) => format in DESCRIPTIONS);
+  const contents = described.map((format) => [
+    EXPORT_MEDIA_TYPES[format],
     {
       schema:
         format === 'ndjson'
           ? { $ref: getSchemaPath(row) }
           : {
               type: 'string',
-              ...(format !== 'csv' && { format: 'binary' }),
+              ...(format !== 'csv' && format !== 'har' && { format: 'binary' }),
               description: DESCRIPTIONS[format],
             },
     },

@@ -54,16 +54,16 @@ function readSample(value: unknown): Sample | ConstraintViolation {
   return share > MAX_SHARE ? aboveMaximum(MAX_SHARE) : { share };
 }
 
-export const FormatMember = () =>
+export const FormatMember = (formats: readonly string[] = FILE_FORMATS, enumName = 'FileFormat') =>
   applyDecorators(
     BodyMember({
       description:
         'Format of the response. Default: the preferred format of the `Accept` header, else `ndjson`.',
       examples: ['ndjson'],
-      enumName: 'FileFormat',
+      enumName,
     }),
     IsOptional(),
-    IsIn(FILE_FORMATS),
+    IsIn(formats),
   );
 
 /** The end of a window in a timezone. */

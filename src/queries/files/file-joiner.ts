@@ -8,7 +8,8 @@ import {
   PARQUET_MAGIC,
   findArrowMessages,
 } from '../../store/client/binary-frame.js';
-import type { FileFormat } from '../../shared/file-format.js';
+import { PRODUCT_VERSION } from '../../config/version.js';
+import type { ExportFormat } from '../../shared/file-format.js';
 
 /**
  * Concatenates files with equal columns, without looking at their values.
@@ -25,13 +26,16 @@ export interface FileJoiner {
   end(): Buffer;
 }
 
-export function createJoiner(format: FileFormat): FileJoiner {
+/** @param isContinued the file behind the rows of one that broke off: without its beginning */
+export function createJoiner(format: ExportFormat, isContinued = false): FileJoiner {
   switch (format) {
     case 'ndjson':
       return new LinesJoiner();
     case 'csv':
     case 'csv_spreadsheet':
-      return new CsvJoiner();
+      return new CsvJoiner(isContinued);
+    case 'har':
+      return new HarJoiner(isContinued);
     case 'arrow':
       return new ArrowJoiner();
     case 'parquet':
@@ -60,6 +64,42 @@ class LinesJoiner implements FileJoiner {
   }
 }
 
+/** The beginning of an HTTP Archive, and its end. */
+export const HAR_BEGINNING = '{"log":{"version":"1.2","creator":';
+const HAR_HEAD = Buffer.from(
+  `${HAR_BEGINNING}${JSON.stringify({ name: 'Request Analytics API', version: PRODUCT_VERSION })},"entries":[\n`,
+);
+const HAR_END = Buffer.from(']}}\n');
+
+/**
+ * Joins lines of entries, each with a comma before it, into one JSON object. Its last brackets come when all
+ * entries are read.
+ */
+class HarJoiner implements FileJoiner {
+  private readonly lines = new LinesJoiner();
+
+  private head: Buffer;
+
+  constructor(private readonly isContinued: boolean) {
+    this.head = isContinued ? NO_BYTES : HAR_HEAD;
+  }
+
+  get rows(): number {
+    return this.lines.rows;
+  }
+
+  add(file: Buffer): Buffer[] {
+    const isFirst = this.rows === 0 && !this.isContinued;
+    const given = [this.head, ...this.lines.add(isFirst ? file.subarray(1) : file)];
+    this.head = NO_BYTES;
+    return given;
+  }
+
+  end(): Buffer {
+    return Buffer.concat([this.lines.end(), HAR_END]);
+  }
+}
+
 const CRLF = '\r\n';
 /**
  * The beginning of a row: its first column is a quoted text, a time or an ID in hex; inside such texts quotes
@@ -76,7 +116,8 @@ const HEX_DIGITS: ReadonlySet<number> = new Set(Buffer.from('0123456789abcdef'))
 class CsvJoiner implements FileJoiner {
   rows = 0;
   private kept = NO_BYTES;
-  private hasHeader = false;
+
+  constructor(private hasHeader: boolean) {}
 
   add(file: Buffer): Buffer[] {
     const rows = file.indexOf(CRLF) + CRLF.length;

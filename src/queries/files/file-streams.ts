@@ -3,7 +3,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Account } from '../../platform/http/account.js';
 import { FairShares, type Holder, NoRoom } from '../../shared/fair-shares.js';
 import { FileResponse } from '../../platform/http/file-response.js';
-import { type FileFormat, MEDIA_TYPES } from '../../shared/file-format.js';
+import { EXPORT_MEDIA_TYPES, type ExportFormat } from '../../shared/file-format.js';
 import { type FileJoiner, createJoiner } from './file-joiner.js';
 import { RequestContext } from '../../telemetry/request-context.js';
 import { Config } from '../../config/config.js';
@@ -59,7 +59,7 @@ export class FileStreams {
    */
   async respond(
     account: Account,
-    format: FileFormat,
+    format: ExportFormat,
     body: unknown,
     read: (part: FilePart) => AsyncGenerator<Buffer, void, undefined>,
   ): Promise<FileResponse> {
@@ -85,12 +85,12 @@ export class FileStreams {
     const trailers = () => ({ 'X-Row-Count': String(joiner.rows), 'X-Complete': 'true' });
     const { signal } = deadline;
     const file = { chunks: resume(first, chunks), trailers, signal, hasPlace: true };
-    return new FileResponse(MEDIA_TYPES[format], file);
+    return new FileResponse(EXPORT_MEDIA_TYPES[format], file);
   }
 
   private async *count<Chunk>(
     account: Account,
-    format: FileFormat,
+    format: ExportFormat,
     deadline: AbortController,
     read: () => AsyncGenerator<Chunk, void, undefined>,
   ): AsyncGenerator<Chunk, void, undefined> {

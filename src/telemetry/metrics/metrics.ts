@@ -1,4 +1,4 @@
-import type { FileFormat } from '../../shared/file-format.js';
+import type { ExportFormat } from '../../shared/file-format.js';
 import { PRODUCT_VERSION } from '../../config/version.js';
 import { countDroppedLines } from '../logger.js';
 import { BusiestApps } from './busiest-apps.js';
@@ -180,7 +180,7 @@ export class Metrics {
     this.decisions.add([limit, isAllowed ? 'allowed' : 'refused']);
   }
 
-  countExport(format: FileFormat, outcome: ExportOutcome): void {
+  countExport(format: ExportFormat, outcome: ExportOutcome): void {
     this.exports.add([format, outcome]);
   }
 

@@ -1,4 +1,5 @@
 import type { FileHandle } from 'node:fs/promises';
+import { HAR_BEGINNING } from '../../../queries/files/file-joiner.js';
 import type { RequestLogKey } from '../request-log-key.js';
 
 /** The intact part of a file that broke off. */
@@ -12,12 +13,13 @@ export interface BrokenFile {
 const TAIL_BYTES = 64 * 1024 * 1024;
 const CSV = 'timestamp,request_uuid';
 /** The beginning of every file, whichever fields it has. */
-const BEGINNINGS = { ndjson: '{"timestamp":"', csv: CSV, csv_spreadsheet: CSV } as const;
-const KEY = /^\{?"?(?:timestamp":")?(\d{4}-[^"]+)",(?:"request_uuid":)?"([0-9a-f-]{36})"/;
+const BEGINNINGS = { ndjson: '{"timestamp":"', har: HAR_BEGINNING, csv: CSV, csv_spreadsheet: CSV } as const;
+const KEY =
+  /^,?\{?"?(?:(?:timestamp|startedDateTime)":")?(\d{4}-[^"]+)",(?:"_?request_uuid":)?"([0-9a-f-]{36})"/;
 
 /**
- * Finds the last whole row of an export as NDJSON or CSV; undefined if the file is not an export. For CSV it
- * is the last row but one, because a line end may be inside a text.
+ * Finds the last whole row of an export as NDJSON, HAR or CSV; undefined if the file is not an export. For
+ * CSV it is the last row but one, because a line end may be inside a text.
  */
 export async function findBreak(
   file: FileHandle,
@@ -32,12 +34,14 @@ export async function findBreak(
   await file.read(tail, 0, tail.length, offset);
   // Each byte becomes one character, so that offsets in the text are offsets in the file.
   const text = tail.toString('latin1');
-  const end = format === 'ndjson' ? text.lastIndexOf('\n') + 1 : findLastRow(text);
+  const isLines = format === 'ndjson' || format === 'har';
+  const end = isLines ? text.lastIndexOf('\n') + 1 : findLastRow(text);
   const before = text.slice(0, Math.max(0, end - 1));
-  const start = format === 'ndjson' ? before.lastIndexOf('\n') + 1 : findLastRow(before);
+  const start = isLines ? before.lastIndexOf('\n') + 1 : findLastRow(before);
   const [, timestamp = '', request_uuid = ''] = KEY.exec(text.slice(start, Math.min(end, start + 200))) ?? [];
   const at = Date.parse(timestamp);
-  if (end <= 0 || start < 0) return { wholeBytes: 0, last: undefined };
+  const hasOnlyHead = format === 'har' && offset + start === 0;
+  if (end <= 0 || start < 0 || hasOnlyHead) return { wholeBytes: 0, last: undefined };
   if (Number.isNaN(at)) return undefined;
   return { wholeBytes: offset + end, last: { timestamp: at, request_uuid } };
 }

@@ -1,5 +1,5 @@
 import type { RequestScope } from '../../../queries/predicates.js';
-import type { FileFormat } from '../../../shared/file-format.js';
+import type { ExportFormat } from '../../../shared/file-format.js';
 import type { Window } from '../../../shared/time/window.js';
 import type { RowRange } from '../../../queries/files/row-pages.js';
 import type { RequestLogKey } from '../request-log-key.js';
@@ -7,7 +7,7 @@ import type { ExportField, ExportFilter } from './export.input.js';
 
 /** The content of an export. */
 export interface ExportQuery {
-  readonly format: FileFormat;
+  readonly format: ExportFormat;
   /** `whole`: rows are records with everything captured, in the shape of Request Details; only for NDJSON. */
   readonly fields: readonly ExportField[] | 'whole';
   readonly filters: readonly ExportFilter[];

@@ -3,6 +3,7 @@ import type { Parameters } from '../../../store/client/query-parameters.js';
 import { type FileFormat, isTyped } from '../../../shared/file-format.js';
 import { EMPTY_CAPTURE_JSON } from '../../../records/capture.js';
 import type { RequestLogKey } from '../request-log-key.js';
+import { findCapturedFields } from '../captured-fields.js';
 import { RECORD_HEAD_SQL } from '../request-log.record.js';
 import { selectExceptions } from '../../../records/request-exceptions.js';
 import {
@@ -22,6 +23,7 @@ import {
 } from './export-conditions.js';
 import type { ExportQuery, ExportRange } from './export-query.js';
 import type { ExportField } from './export.input.js';
+import { toHarEntry } from './har-entry.js';
 
 /** Columns of the logs that make up rows. */
 const STORED =
@@ -63,20 +65,24 @@ export function countLogs(appId: number, query: ExportQuery, range: ExportRange)
 /** The rows of a range in their order, each key once, with the requested columns. */
 export function selectLogs(
   appId: number,
-  query: ExportQuery,
+  asked: ExportQuery,
   range: ExportRange,
   limit: number | undefined,
-): Predicate & { columns: readonly string[]; jsonLine?: string } {
-  const { format, fields } = query;
+): Predicate & { format: FileFormat; columns: readonly string[]; jsonLine?: string } {
+  const isHar = asked.format === 'har' && asked.fields !== 'whole';
+  const format = asked.format === 'har' ? 'ndjson' : asked.format;
+  const fields = isHar ? findCapturedFields(asked.fields) : asked.fields;
+  const query = { ...asked, format, fields };
   const isText = format === 'ndjson' || fields === 'whole';
   const { from, params } = readRows(appId, query, range);
   const values =
     fields === 'whole'
       ? `${WHOLE_RECORD} AS line`
       : isText
-        ? `${toLine(fields)} AS line`
+        ? `${isHar ? toHarEntry(fields) : toLine(fields)} AS line`
         : toValues(fields, format);
   return {
+    format,
     columns: isText ? ['line'] : fields,
     ...(isText && { jsonLine: 'line' }),
     sql: `

@@ -2,7 +2,7 @@ import { Controller } from '@nestjs/common';
 import { CurrentAccount } from '../../../access/keys/account.decorator.js';
 import type { Account } from '../../../platform/http/account.js';
 import { AcceptedFormat, type FileResponse } from '../../../platform/http/file-response.js';
-import type { FileFormat } from '../../../shared/file-format.js';
+import { EXPORT_FORMATS, type FileFormat } from '../../../shared/file-format.js';
 import { QueryOperation } from '../../../access/operations/operation.decorators.js';
 import { Input } from '../../../platform/input/input.decorator.js';
 import { ExportedRequestLog } from './export.dto.js';
@@ -22,11 +22,13 @@ export class ExportController {
       'Excluded endpoints, static assets and health checks are left out. The file is sent as it is read and has no limit ' +
       'but `limit`. One that cannot be completed ends with a broken connection, never with a last chunk; `after` continues ' +
       'it. A client that sends `TE: trailers` gets the trailers `X-Row-Count` and `X-Complete: true` after a complete one. ' +
-      'A key may read two files at once, exports and traces together.',
+      'A key may read two files at once, exports and traces together. As `har` it is an HTTP Archive for tools that replay or ' +
+      'compare traffic; a key without headers and bodies gets one without them.',
     // Newer public clients use the second.
     path: ['', 'stream'],
     input: ExportRequestLogsInput,
     row: ExportedRequestLog,
+    formats: EXPORT_FORMATS,
     bodies: {
       oldest: {
         summary: 'The oldest ten requests that are kept, as CSV',

@@ -14,7 +14,7 @@ import {
   textFilter,
   timestampFilter,
 } from '../../../queries/filters/filter-field.js';
-import type { FileFormat } from '../../../shared/file-format.js';
+import { EXPORT_FORMATS, type ExportFormat } from '../../../shared/file-format.js';
 import { type Timestamp, resolveTimestamp } from '../../../shared/time/timestamp.js';
 import {
   AfterMember,
@@ -71,7 +71,7 @@ export const REQUIRED_FIELDS: readonly ExportField[] = [
 ];
 
 /** The fields if none are requested, in addition to the required ones. */
-const DEFAULT_FIELDS: readonly ExportField[] = [
+export const DEFAULT_FIELDS: readonly ExportField[] = [
   'env',
   'path',
   'consumer_id',
@@ -135,8 +135,8 @@ export type ExportFilter = Filter<ExportField>;
 const MAX_NAMES = 100;
 
 export class ExportRequestLogsInput extends AppInput implements CrossFieldValidated {
-  @FormatMember()
-  format?: FileFormat;
+  @FormatMember(EXPORT_FORMATS, 'ExportFormat')
+  format?: ExportFormat;
 
   @BodyMember({
     description: 'Start of the window, inclusive (ISO 8601; UTC without an offset)',
@@ -157,7 +157,9 @@ export class ExportRequestLogsInput extends AppInput implements CrossFieldValida
 
   @BodyMember({
     description:
-      'Fields of a row, beside `timestamp`, `request_uuid`, `trace_id`, `method` and `url`, which every row has',
+      'Fields of a row, beside `timestamp`, `request_uuid`, `trace_id`, `method` and `url`, which every row has. ' +
+      'Default: `env`, `path`, `consumer_id`, both sizes, `status_code`, `response_time_ms`, `client_ip` and its country. ' +
+      'Of `har`, headers and bodies are left out unless named. Default: all that the key may see.',
     examples: [['path', 'status_code', 'response_time_ms']],
     enumName: 'ExportField',
   })
@@ -166,7 +168,7 @@ export class ExportRequestLogsInput extends AppInput implements CrossFieldValida
   @IsArray()
   @ArrayMaxSize(MAX_NAMES)
   @IsIn(EXPORT_FIELDS, { each: true })
-  fields: readonly ExportField[] = DEFAULT_FIELDS;
+  fields?: readonly ExportField[];
 
   @FiltersMember(EXPORT_FILTERS, {
     name: 'ExportFilter',
@@ -196,7 +198,6 @@ export class ExportRequestLogsInput extends AppInput implements CrossFieldValida
 
   validate(check: ValidationContext<this>): void {
     this.body = check.body();
-    if (check.isValid('fields')) this.fields = EXPORT_FIELDS.filter((name) => this.fields.includes(name));
     if (!check.isValid('since', 'until')) return;
     const now = Date.now();
     this.window = {

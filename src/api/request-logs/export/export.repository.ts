@@ -40,13 +40,7 @@ export class ExportRepository {
       readPage: (range, limit) => {
         const { params, ...file } = selectLogs(scope.appId, query, range, limit);
         const options = { maxResultBytes: MAX_PAGE_BYTES };
-        return this.store.file(
-          scope,
-          'request_logs.export',
-          { format: query.format, ...file },
-          params,
-          options,
-        );
+        return this.store.file(scope, 'request_logs.export', file, params, options);
       },
       count: async (range) => {
         const { sql, params } = countLogs(scope.appId, query, range);

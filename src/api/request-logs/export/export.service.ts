@@ -7,9 +7,14 @@ import { logsRetainedFrom } from '../../../config/retention.js';
 import { FileStreams } from '../../../queries/files/file-streams.js';
 import { readSample } from '../../../queries/files/row-pages.js';
 import { ReadAudit } from '../../../access/read-audit.js';
-import { findCapturedFields, forbidCapturedFields } from '../captured-fields.js';
+import { CAPTURED_FIELDS, findCapturedFields, forbidCapturedFields } from '../captured-fields.js';
 import type { ExportQuery } from './export-query.js';
-import { REQUIRED_FIELDS, EXPORT_FIELDS, type ExportRequestLogsInput } from './export.input.js';
+import {
+  DEFAULT_FIELDS,
+  REQUIRED_FIELDS,
+  EXPORT_FIELDS,
+  type ExportRequestLogsInput,
+} from './export.input.js';
 import { ExportRepository } from './export.repository.js';
 
 @Injectable()
@@ -28,7 +33,9 @@ export class ExportService {
     acceptedFormat: FileFormat,
   ): Promise<FileResponse> {
     const scope = await this.apps.require(account, input.app_id);
-    const { window, fields, filters, sample, limit, after } = input;
+    const { window, filters, sample, limit, after, format = acceptedFormat } = input;
+    const shown = account.scopes.hasBodies ? CAPTURED_FIELDS : [];
+    const { fields = format === 'har' ? shown : DEFAULT_FIELDS } = input;
     const captured = findCapturedFields([...fields, ...filters.map(({ field }) => field)]);
     if (captured.length > 0) {
       if (!account.scopes.hasBodies) forbidCapturedFields();
@@ -40,14 +47,14 @@ export class ExportService {
       });
     }
     const query: ExportQuery = {
-      format: input.format ?? acceptedFormat,
+      format,
       fields: EXPORT_FIELDS.filter((field) => REQUIRED_FIELDS.includes(field) || fields.includes(field)),
       filters,
       window: { start: Math.max(window.start, logsRetainedFrom(window.now)), end: window.end },
       scope,
     };
     const createSource = (hashBelow?: bigint) => this.repository.createSource(scope, { ...query, hashBelow });
-    return this.streams.respond(account, query.format, input.body, ({ joiner, maxRows }) =>
+    return this.streams.respond(account, format, input.body, ({ joiner, maxRows }) =>
       readSample(createSource, sample, joiner, { limit, after, maxRows }),
     );
   }

@@ -99,7 +99,7 @@ export interface paths {
         put?: never;
         /**
          * Export Request Logs
-         * @description Returns all request logs of a window that match the filters as one file, oldest first, ties by `request_uuid`. Excluded endpoints, static assets and health checks are left out. The file is sent as it is read and has no limit but `limit`. One that cannot be completed ends with a broken connection, never with a last chunk; `after` continues it. A client that sends `TE: trailers` gets the trailers `X-Row-Count` and `X-Complete: true` after a complete one. A key may read two files at once, exports and traces together.
+         * @description Returns all request logs of a window that match the filters as one file, oldest first, ties by `request_uuid`. Excluded endpoints, static assets and health checks are left out. The file is sent as it is read and has no limit but `limit`. One that cannot be completed ends with a broken connection, never with a last chunk; `after` continues it. A client that sends `TE: trailers` gets the trailers `X-Row-Count` and `X-Complete: true` after a complete one. A key may read two files at once, exports and traces together. As `har` it is an HTTP Archive for tools that replay or compare traffic; a key without headers and bodies gets one without them.
          */
         post: operations["exportRequestLogs"];
         delete?: never;
@@ -1442,7 +1442,7 @@ export interface components {
             errors: components["schemas"]["ValidationError"][];
         };
         /** @enum {string} */
-        FileFormat: "ndjson" | "arrow" | "csv" | "parquet" | "csv_spreadsheet";
+        ExportFormat: "ndjson" | "arrow" | "csv" | "parquet" | "csv_spreadsheet" | "har";
         /** @enum {string} */
         ExportField: "timestamp" | "request_uuid" | "trace_id" | "env" | "method" | "path" | "url" | "consumer_id" | "consumer" | "request_headers" | "request_size_bytes" | "request_body_json" | "status_code" | "response_time_ms" | "response_headers" | "response_size_bytes" | "response_body_json" | "client_ip" | "client_country_iso_code" | "exception_type" | "exception_message" | "exception_stacktrace" | "sentry_event_id";
         ExportFilter: components["schemas"]["ExportFilterOnTimestamp"] | components["schemas"]["ExportFilterOnRequestUuid"] | components["schemas"]["ExportFilterOnTraceId"] | components["schemas"]["ExportFilterOnEnv"] | components["schemas"]["ExportFilterOnConsumerId"] | components["schemas"]["ExportFilterOnRequestHeaders"] | components["schemas"]["ExportFilterOnRequestSizeBytes"] | components["schemas"]["ExportFilterOnSentryEventId"];
@@ -1512,6 +1512,8 @@ export interface components {
             /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
             value?: string | string[];
         };
+        /** @enum {string} */
+        FileFormat: "ndjson" | "arrow" | "csv" | "parquet" | "csv_spreadsheet";
         /** @enum {string} */
         Metric: "requests" | "requests_per_minute" | "bytes_received" | "bytes_sent" | "client_errors" | "server_errors" | "error_rate" | "response_time_p50" | "response_time_p75" | "response_time_p90" | "response_time_p95" | "response_time_p99" | "apdex";
         /** @enum {string} */
@@ -2260,7 +2262,7 @@ export interface operations {
                      * @description Format of the response. Default: the preferred format of the `Accept` header, else `ndjson`.
                      * @example ndjson
                      */
-                    format?: components["schemas"]["FileFormat"] | null;
+                    format?: components["schemas"]["ExportFormat"] | null;
                     /**
                      * @description Start of the window, inclusive (ISO 8601; UTC without an offset)
                      * @example 2026-11-19T00:00:00Z
@@ -2272,18 +2274,7 @@ export interface operations {
                      */
                     until?: string | null;
                     /**
-                     * @description Fields of a row, beside `timestamp`, `request_uuid`, `trace_id`, `method` and `url`, which every row has
-                     * @default [
-                     *       "env",
-                     *       "path",
-                     *       "consumer_id",
-                     *       "request_size_bytes",
-                     *       "status_code",
-                     *       "response_time_ms",
-                     *       "response_size_bytes",
-                     *       "client_ip",
-                     *       "client_country_iso_code"
-                     *     ]
+                     * @description Fields of a row, beside `timestamp`, `request_uuid`, `trace_id`, `method` and `url`, which every row has. Default: `env`, `path`, `consumer_id`, both sizes, `status_code`, `response_time_ms`, `client_ip` and its country. Of `har`, headers and bodies are left out unless named. Default: all that the key may see.
                      * @example [
                      *       "path",
                      *       "status_code",
@@ -2347,6 +2338,7 @@ export interface operations {
                     "application/vnd.apache.arrow.stream": string;
                     "text/csv": string;
                     "application/vnd.apache.parquet": string;
+                    "application/x-har": string;
                 };
             };
             401: components["responses"]["Unauthorized"];
