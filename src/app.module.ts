@@ -11,6 +11,7 @@ import { EndpointsModule } from './api/endpoints/endpoints.module.js';
 import { HealthModule } from './ops/health/health.module.js';
 import { ErrorsModule } from './api/errors/errors.module.js';
 import { InstancesModule } from './api/instances/instances.module.js';
+import { ReleasesModule } from './api/releases/releases.module.js';
 import { FallbackModule } from './platform/http/fallback.module.js';
 import { McpModule } from './mcp/mcp.module.js';
 import { TelemetryModule } from './platform/telemetry/telemetry.module.js';
@@ -37,6 +38,7 @@ import { TrafficModule } from './api/traffic/traffic.module.js';
     ChangesModule,
     ErrorsModule,
     InstancesModule,
+    ReleasesModule,
     TracesModule,
     McpModule,
     FallbackModule,

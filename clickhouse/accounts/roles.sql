@@ -49,6 +49,7 @@ GRANT SELECT (app_id, app_env_id, endpoint_id) ON endpoint_activity_v1 TO reques
 GRANT SELECT ON env_activity_v1 TO request_analytics_reader;
 GRANT SELECT ON instances_v1 TO request_analytics_reader;
 GRANT SELECT ON instance_versions_v1 TO request_analytics_reader;
+GRANT SELECT (app_id, app_env_id, app_version, released_at, marked) ON release_marks_v1 TO request_analytics_reader;
 GRANT SELECT ON instance_resources_v1 TO request_analytics_reader;
 GRANT SELECT ON error_counts_per_15m_v1 TO request_analytics_reader;
 GRANT SELECT (app_id, fingerprint, app_env_id, timestamp, endpoint_id, consumer_id, kind, type, message, request_uuid, sentry_event_id, trace_id) ON errors_v1 TO request_analytics_reader;

@@ -238,6 +238,21 @@ FROM instance_reports AS r
 -- cluster: FROM {database}.instance_reports_local AS r
 GROUP BY app_id, app_env_id, instance_uuid, app_version;
 -- statement
+-- Releases that operators mark, for applications that do not send their version.
+CREATE TABLE IF NOT EXISTS release_marks_v1
+-- cluster: CREATE TABLE IF NOT EXISTS {database}.release_marks_v1 ON CLUSTER {cluster}
+(
+    app_id      UInt32,
+    app_env_id  UInt32,
+    app_version String,
+    released_at DateTime64(3, 'UTC'),
+    marked      Bool COMMENT 'false: the mark was taken back',
+    updated_at  DateTime64(6, 'UTC') DEFAULT now64(6)
+)
+ENGINE = ReplacingMergeTree(updated_at)
+-- cluster: ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/global/{database}/release_marks_v1', '{shard}-{replica}', updated_at)
+ORDER BY (app_id, app_env_id, app_version);
+-- statement
 -- What applications say of their API at their start: the newest of each version. An app has a number of slots; a new version takes that of
 -- the oldest document, so that any number of versions and starts stay within bounds.
 CREATE TABLE IF NOT EXISTS api_documents_v1

@@ -6,6 +6,10 @@ import type { App } from '../api/apps/apps.dto.js';
 import { AppsService, type Match } from '../api/apps/apps.service.js';
 import { MAX_COMPARED_GROUPS } from '../api/changes/changes.service.js';
 import type { MetricsValues } from '../api/changes/groups.js';
+import { listEnvConditions } from '../api/app-metrics/metric-condition.js';
+import type { Release } from '../api/releases/releases.dto.js';
+import { ListReleasesInput } from '../api/releases/releases.input.js';
+import { ReleasesService } from '../api/releases/releases.service.js';
 import { requireOperation } from '../access/operations/operation.guard.js';
 import type { Account, OperationId } from '../platform/http/account.js';
 import { readJsonLines } from '../queries/files/json-lines.js';
@@ -61,6 +65,7 @@ export class AnalyticsReader {
     private readonly requestLogs: RequestLogsService,
     private readonly exports: ExportService,
     private readonly errors: ErrorsService,
+    private readonly releases: ReleasesService,
   ) {}
 
   async listApps(account: Account): Promise<App[]> {
@@ -115,6 +120,25 @@ export class AnalyticsReader {
   async queryErrors(account: Account, appId: number, body: object): Promise<ErrorRow[]> {
     const input = await this.readInput('queryErrors', QueryErrorsInput, account, appId, { body });
     return readJsonLines<ErrorRow>(await this.errors.query(account, input, 'ndjson'));
+  }
+
+  /** The newest releases of an app. */
+  async listReleases(account: Account, appId: number): Promise<Release[]> {
+    const input = await this.readInput('listReleases', ListReleasesInput, account, appId, {});
+    const { body } = await this.releases.list(account, input);
+    return (JSON.parse(body.toString()) as Page<Release>).data;
+  }
+
+  /** When a version began, in one environment or in any; undefined if it is no release. */
+  async findReleaseBegin(
+    account: Account,
+    appId: number,
+    version: string,
+    env: string | undefined,
+  ): Promise<number | undefined> {
+    requireOperation(account, 'listReleases');
+    const envs = env === undefined ? [] : [{ field: 'env', op: 'eq', value: env } as const];
+    return this.releases.findBegin(account, appId, version, listEnvConditions(envs));
   }
 
   /**

@@ -16,9 +16,11 @@ import {
 } from '../api/changes/measure-change.js';
 import type { Account } from '../platform/http/account.js';
 import type { Window } from '../shared/time/window.js';
+import { findNearest } from '../shared/nearest.js';
 import type { AnalyticsReader } from './analytics-reader.js';
 import { listConsumers, toGroupCell } from './metrics.tool.js';
 import { type Scope, describeScope, resolveScope, toMetricFilters } from './scope.js';
+import { ToolError, unknownName } from './tool.error.js';
 import { type Cell, fitTable } from './tool-result.js';
 import type { ExplainArguments } from './tools.js';
 import {
@@ -54,7 +56,10 @@ export async function explainChange(
   const { measure, top, max_tokens } = args;
   const clock = createClock(args.timezone);
   const scope = await resolveScope(reader, account, args);
-  const asked = readWindow(args.since, args.until, clock);
+  const asked =
+    args.since_release === undefined
+      ? readWindow(args.since, args.until, clock)
+      : await findWindowSince(reader, account, scope, args.since_release, args, clock);
   const { window, baseline } = roundWindows(asked, clock.now, (of) => readBaseline(args, of, clock));
   const queryBoth: QueryBoth = async (metrics, group_by, threshold) => {
     const query = (of: Window) =>
@@ -83,6 +88,28 @@ export async function explainChange(
       : undefined,
   );
 }
+
+/** The window from the begin of a release on. @throws ToolError that names the most similar releases */
+async function findWindowSince(
+  reader: AnalyticsReader,
+  account: Account,
+  { app, env }: Scope,
+  release: string,
+  { since, until }: ExplainArguments,
+  clock: Clock,
+): Promise<Window> {
+  if (since !== undefined) throw new ToolError('since and since_release exclude each other: leave out one.');
+  const start = await reader.findReleaseBegin(account, app.id, release, env?.name);
+  if (start === undefined) {
+    const releases = await reader.listReleases(account, app.id);
+    throw unknownName('release', release, findNearest(release, releases.map(getVersion)));
+  }
+  const window = { start, end: until === undefined ? clock.now : readTime('until', until, clock) };
+  requireOrder('since_release', 'until', window);
+  return window;
+}
+
+const getVersion = ({ version }: { version: string }) => version;
 
 /** The change as a table: the whole, then the groups of all dimensions by their rank. */
 function buildTable(change: Change, { scope, clock, window, baseline, top, consumers }: Call) {

@@ -17,7 +17,8 @@ const MATCHES: readonly Match[] = ['exact', 'contains', 'similar'];
 interface Found {
   kind: NonNullable<FindArguments['kind']>;
   app: string;
-  id: number;
+  /** Null: it has none. */
+  id: number | null;
   name: string;
   detail: Cell;
   match: Match;
@@ -50,6 +51,20 @@ export async function find(
           detail: method,
           match,
         })),
+      );
+    // Only if asked for: most keys with few operations cannot read them.
+    if (kind === 'release')
+      lists.push(
+        chooseNames(
+          query,
+          (await reader.listReleases(account, appId)).map(({ version, env, first_seen }) => ({
+            kind: 'release',
+            app,
+            id: null,
+            name: version,
+            detail: `${env}, since ${first_seen}`,
+          })),
+        ),
       );
     if (has('consumer'))
       lists.push(

@@ -5,6 +5,7 @@ import { Config } from '../config/config.js';
 import { ConsumersModule } from '../api/consumers/consumers.module.js';
 import { EndpointsModule } from '../api/endpoints/endpoints.module.js';
 import { ErrorsModule } from '../api/errors/errors.module.js';
+import { ReleasesModule } from '../api/releases/releases.module.js';
 import { RequestLogsModule } from '../api/request-logs/request-logs.module.js';
 import { InputPipe } from '../platform/input/input.pipe.js';
 import { AnalyticsReader } from './analytics-reader.js';
@@ -14,7 +15,15 @@ import { allowMcp } from './mcp.middleware.js';
 import { ToolRunner } from './tool-runner.js';
 
 @Module({
-  imports: [AppsModule, EndpointsModule, ConsumersModule, AppMetricsModule, RequestLogsModule, ErrorsModule],
+  imports: [
+    AppsModule,
+    EndpointsModule,
+    ConsumersModule,
+    AppMetricsModule,
+    RequestLogsModule,
+    ErrorsModule,
+    ReleasesModule,
+  ],
   controllers: [McpController, LlmsController],
   providers: [InputPipe, AnalyticsReader, ToolRunner],
 })

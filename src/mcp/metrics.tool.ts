@@ -267,6 +267,7 @@ export function toGroupCell(
 /** The text for a group without a value. */
 const ABSENT: Readonly<Record<GroupField, string>> = {
   env: '(no environment)',
+  app_version: '(none or several)',
   consumer_id: '(no consumer)',
   method: '(no route)',
   path: '(no route)',

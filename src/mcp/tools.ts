@@ -67,7 +67,7 @@ const common = {
 const windowed = {
   ...common,
   env: text().optional(),
-  since: text().optional().describe('ISO 8601, or 90m, 24h, 7d ago, today, yesterday, monday. Default 24h'),
+  since: text().optional().describe('ISO 8601, 90m, 24h, 7d, today, monday. Default 24h'),
   until: text().optional().describe('Exclusive. Default now'),
   timezone: text().optional().describe('IANA name. Default UTC'),
   consumer: text().optional().describe('Identifier, name or ID'),
@@ -78,7 +78,7 @@ const windowed = {
 
 const FIND = args({
   query: text().optional().describe('Text in, or like, a name'),
-  kind: word(['app', 'env', 'endpoint', 'consumer']).optional(),
+  kind: word(['app', 'env', 'endpoint', 'consumer', 'release']).optional(),
   app: text().optional(),
   limit: z.int().min(1).max(100).default(10),
   max_tokens: common.max_tokens,
@@ -96,7 +96,7 @@ const QUERY_METRICS = args({
   interval: word(['minute', 'hour', 'day', 'month']).optional().describe('A row for each period'),
   top: z.int().min(1).max(1000).default(10).describe('Groups with the largest first metric'),
   ranked_since: text().optional().describe('From next'),
-  compare: z.boolean().default(false).describe('Also the period of equal length before; not with interval'),
+  compare: z.boolean().default(false).describe('Also the period before; not with interval'),
 });
 
 const SEARCH_REQUESTS = args({
@@ -133,7 +133,8 @@ const GET_REQUEST = args({
 const EXPLAIN_CHANGE = args({
   ...windowed,
   measure: word(MEASURES),
-  baseline_since: text().optional().describe('Default: the period of equal length before'),
+  since_release: text().optional().describe('Version; in place of since'),
+  baseline_since: text().optional().describe('Default: the period before'),
   baseline_until: text().optional(),
   top: z.int().min(1).max(50).default(5).describe('Rows for each of endpoint, consumer, status'),
 });
@@ -179,12 +180,12 @@ export const TOOLS: Readonly<
 > = {
   find: {
     description:
-      'Find apps, environments, endpoints and consumers by text. Begin here if you do not know a name.',
+      'Find names of apps, environments, endpoints and consumers; releases by kind. Begin here if you do not know a name.',
     inputSchema: FIND,
   },
   metrics: {
     description:
-      'Counts, errors, sizes and response times of a window: the total, the top groups, or a series over time; with the period before.',
+      'Counts, errors, sizes and response times of a window: the total, top groups, or a series; with the period before.',
     inputSchema: QUERY_METRICS,
   },
   search_requests: {
@@ -198,7 +199,7 @@ export const TOOLS: Readonly<
   },
   explain_change: {
     description:
-      'Compare two windows: which endpoint, consumer and status moved, and by which share of the whole change. For response_time the share is of requests slower than the baseline p95.',
+      'Compare two windows: which endpoint, consumer and status moved, and their shares of the change. For response_time shares are of requests slower than the baseline p95.',
     inputSchema: EXPLAIN_CHANGE,
   },
   errors: {

@@ -63,6 +63,11 @@ const CASES: Readonly<Record<string, Call>> = {
   'queryMetrics.by-path': metrics({ interval: 'day', metrics: TIMES, group_by: ['path'] }),
   'queryMetrics.by-environment-and-status': metrics({ group_by: ['env', 'status_code'] }),
   'queryMetrics.by-consumer': metrics({ metrics: TIMES, group_by: ['consumer_id'], since: MONTHS }),
+  'queryMetrics.by-version': metrics({
+    metrics: TIMES,
+    group_by: ['app_version', 'path'],
+    filters: [{ field: 'app_version', op: 'not_like', value: '1.%' }],
+  }),
   'queryMetrics.filtered': metrics({
     metrics: TIMES,
     filters: [
@@ -73,7 +78,9 @@ const CASES: Readonly<Record<string, Call>> = {
   }),
   'queryMetrics.arrow': metrics({ interval: 'hour', metrics: TIMES, format: 'arrow' }),
   'listInstances.page': 'instances?start=2099-05-14&end=2099-05-15&app_env_id=1&periods=4',
+  'listReleases.page': 'releases?start=2099-05-14&end=2099-05-15&app_env_id=1',
   'explainChange.times': ['changes', { measure: 'response_time', since: DAY }],
+  'explainChange.release': ['changes', { measure: 'requests', since_release: '2.0' }],
   'queryErrors.plain': ['errors', { since: DAY }],
   'queryErrors.series': [
     'errors',
@@ -150,6 +157,7 @@ async function record(file: string, work: () => Promise<void>): Promise<string> 
       // So dense that a long window is read in steps.
       ...Array.from({ length: 300 }, (_, index) => ({ timestamp: NOW - index * 1_000 })),
     );
+    await app.admin.releases.mark(tenant.appId, '2.0', { at: NOW - 86_400_000 });
     if (WRITES) rmSync(DIRECTORY, { recursive: true, force: true });
     mkdirSync(DIRECTORY, { recursive: true });
   });

@@ -195,6 +195,56 @@ describe('POST /v1/apps/{app_id}/changes', () => {
     );
   });
 
+  it('compares the time since a release with as long before it, in the environments of the filters', async () => {
+    const other = await Tenant.create(app);
+    const at = (hours: number, env: string) => ({ timestamp: start + hours * HOUR, env });
+    await other.write(at(1, 'prod'), at(3, 'prod'), at(3, 'test'), at(5, 'prod'), at(7, 'test'));
+    const mark = (version: string, env: string, hours: number) =>
+      app.admin.releases.mark(other.appId, version, { env, at: start + hours * HOUR });
+    await mark('2', 'test', 2);
+    await mark('2', 'prod', 4);
+    const until = iso(start + 6 * HOUR);
+    const since = async (body: object) => {
+      const { window, baseline, total } = await explain({ measure: 'requests', until, ...body }, other);
+      return [window!.since, window!.until, baseline!.since, baseline!.until, total.now, total.before];
+    };
+    const hours = (...list: number[]) => list.map((hour) => iso(start + hour * HOUR));
+    expect(await since({ since_release: '2' })).toEqual([...hours(2, 6, -2, 2), 3, 1]);
+    const filters = [{ field: 'env', op: 'in', value: ['prod'] }];
+    expect(await since({ since_release: '2', filters })).toEqual([...hours(4, 6, 2, 4), 1, 1]);
+    const named = { since: iso(start + 4 * HOUR), filters };
+    expect(await explain({ measure: 'errors', until, ...named }, other)).toEqual(
+      await explain({ measure: 'errors', until, since_release: '2', filters }, other),
+    );
+    expect(
+      await since({
+        since_release: '2',
+        filters,
+        baseline_since: iso(start),
+        baseline_until: iso(start + HOUR * 2),
+      }),
+    ).toEqual([...hours(4, 6, 0, 2), 1, 1]);
+    const refused = async (body: object) => {
+      const { status, body: answer } = await other.post('changes', { measure: 'requests', ...body });
+      return [status, answer.detail.map(({ loc, msg }: { loc: string[]; msg: string }) => [loc[1], msg])];
+    };
+    expect(await refused({ since_release: '3' })).toEqual([
+      422,
+      [['since_release', 'Value error, the app has no such release']],
+    ]);
+    expect(
+      await refused({ since_release: '2', filters: [{ field: 'env', op: 'eq', value: 'dev' }] }),
+    ).toEqual([422, [['since_release', 'Value error, the app has no such release']]]);
+    expect(await refused({ since_release: '2', until: iso(start) })).toEqual([
+      422,
+      [['since_release', 'Value error, since must be before until']],
+    ]);
+    expect(await refused({ since_release: '2', baseline_until: '1999-01-01' })).toEqual([
+      422,
+      [['baseline_since', 'Value error, baseline_since must be before baseline_until']],
+    ]);
+  });
+
   it('filters as Query Metrics does', async () => {
     const body = { measure: 'requests', since: iso(start + DAY), until: iso(start + 2 * DAY), limit: 50 };
     const { data } = await explain({ ...body, filters: [{ field: 'path', op: 'eq', value: '/a' }] });
@@ -213,6 +263,9 @@ describe('POST /v1/apps/{app_id}/changes', () => {
       'baseline_since',
       'value_error',
     ],
+    [{ measure: 'errors', since: '2026-11-02', since_release: '2' }, 'since_release', 'value_error'],
+    [{ measure: 'errors', since_release: 2 }, 'since_release', 'string_type'],
+    [{ measure: 'errors', since_release: 'x'.repeat(129) }, 'since_release', 'string_too_long'],
     [{ measure: 'errors', since: '2026-11-02', limit: 51 }, 'limit', 'less_than_equal'],
     [{ measure: 'errors', since: '2026-11-02', timezone: 'Mars' }, 'timezone', 'value_error'],
   ])('returns 422 for %j', async (body, member, type) => {

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { Instance } from '../../src/api/instances/instances.dto.js';
 import { ALL_SCOPES } from '../../src/platform/http/account.js';
-import { dateTime64 } from '../../src/records/names/id-generator.js';
 import { NIL_UUID } from '../../src/shared/nil-uuid.js';
 import { type Client, TestService } from '../collector/setup/collector.js';
 import { buildCount, buildSync } from '../collector/setup/messages.js';
 import { OtlpSender, resource, serverSpan, traces } from '../collector/setup/otlp.js';
+import { writeReports } from '../setup/instance-reports.js';
 import type { Query } from '../setup/tenant.js';
 
 const HOUR_MS = 3_600_000;
@@ -33,21 +33,8 @@ describe('GET /v1/apps/{app_id}/instances', () => {
 
   /** A report of a process, as the collector writes it. */
   const report = (at: number, members: object = {}) =>
-    service.api.store.insert('instance_reports', [
-      JSON.stringify({
-        app_id: client.tenant.appId,
-        timestamp: dateTime64(at),
-        app_env_id: 1,
-        instance_uuid: one,
-        last_sync_at: dateTime64(0),
-        cpu_percent: -1,
-        memory_rss: -1,
-        client: '',
-        versions: {},
-        app_version: '',
-        framework: '',
-        ...members,
-      }),
+    writeReports(service.api, [
+      { app_id: client.tenant.appId, app_env_id: 1, instance_uuid: one, at, ...members },
     ]);
 
   it('has the version, framework, packages and resources of a process of a client library', async () => {

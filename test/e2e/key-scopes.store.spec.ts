@@ -87,6 +87,7 @@ function requestEach(appId: number): Record<OperationId, [path: string, body?: o
     explainChange: [`${of}/changes`, { measure: 'requests', since }],
     queryErrors: [`${of}/errors`, { since }],
     listInstances: [`${of}/instances`],
+    listReleases: [`${of}/releases`],
   };
 }
 

@@ -685,6 +685,50 @@ describe('a server', () => {
       expect(result.structured.baseline).toMatchObject({ until: result.structured.window.since });
     });
 
+    it('releases are found, group metrics, and are what explain_change begins with', async () => {
+      const theirs = await Tenant.create(app);
+      const hour = Math.floor(Date.now() / HOUR_MS) * HOUR_MS - 5 * HOUR_MS;
+      const at = (hours: number) => hour + hours * HOUR_MS;
+      await theirs.write(...[0, 1, 2, 3, 3].map((hours) => ({ timestamp: at(hours), env: 'prod' })));
+      for (const [version, hours] of [
+        ['2.0', 1],
+        ['2.1', 3],
+      ] as const)
+        await app.admin.releases.mark(theirs.appId, version, { at: at(hours) });
+      const other = await connectClient(app.url, { 'Api-Key': theirs.key });
+      expect(readRows(await callTool(other, 'find', { kind: 'release', query: '2.1' }))).toMatchObject([
+        {
+          kind: 'release',
+          name: '2.1',
+          detail: expect.stringMatching(/^prod, since 20/) as string,
+          match: 'exact',
+        },
+      ]);
+      const window = { since: new Date(at(0)).toISOString(), until: new Date(at(4)).toISOString() };
+      const groups = await callTool(other, 'metrics', {
+        ...window,
+        group_by: ['app_version'],
+        metrics: ['requests'],
+      });
+      expect(readRows(groups).map(({ app_version, requests }) => [app_version, requests])).toEqual([
+        ['(all)', 5],
+        ['2.0', 2],
+        ['2.1', 2],
+        ['(none or several)', 1],
+      ]);
+      const release = { measure: 'requests', since_release: '2.1', until: window.until };
+      const changed = await callTool(other, 'explain_change', release);
+      expect(readRows(changed)[0]).toMatchObject({ dimension: 'all', now: 2, before: 1 });
+      const { body } = await theirs.post('changes', release);
+      expect(body.total).toMatchObject({ now: 2, before: 1 });
+      expect(Date.parse(changed.structured.window.since)).toBe(Date.parse(body.window.since));
+      const unknown = await callTool(other, 'explain_change', { measure: 'requests', since_release: '2.2' });
+      expect(unknown.text).toMatch(/There is no release "2.2". Nearest .*"2.1"/);
+      const both = await callTool(other, 'explain_change', { ...release, since: '1h' });
+      expect(both.text).toContain('exclude each other');
+      await other.close();
+    });
+
     it.each<[string, object, RegExp]>([
       ['metrics', { app: 'Shpo' }, /There is no app "Shpo"\. Nearest .*"Shop"/],
       ['metrics', { env: 'prd' }, /There is no environment "prd"\. Nearest .*"prod"/],

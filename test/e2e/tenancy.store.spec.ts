@@ -64,8 +64,10 @@ async function fillWith(tenant: Tenant, mark: string): Promise<Identifiers> {
     })),
   );
   const app_env_id = await tenant.envId(mark);
-  const report = { app_id: tenant.appId, timestamp: dateTime64(Date.now()), app_env_id, app_version: mark };
-  const reports = [1, 2].map(() => JSON.stringify({ ...report, instance_uuid: randomUUID() }));
+  const report = { app_id: tenant.appId, timestamp: dateTime64(Date.now()), app_env_id };
+  const reports = [1, 2].map((n) =>
+    JSON.stringify({ ...report, instance_uuid: randomUUID(), app_version: `${mark}-${n}` }),
+  );
   await app.store.insert('instance_reports', reports);
   return {
     app_id: String(tenant.appId),

@@ -20,6 +20,7 @@ const PARAMETERS: Record<string, string[]> = {
   listEndpoints: ['app_id', 'app_env_id', 'method', 'path'],
   listConsumers: ['app_id', 'requests_since', 'limit', 'next_token'],
   listInstances: ['app_id', 'app_env_id', 'start', 'end', 'periods', 'limit', 'next_token'],
+  listReleases: ['app_id', 'app_env_id', 'start', 'end', 'limit', 'next_token'],
   getRequestLogs: [
     'app_id',
     'app_env_id',

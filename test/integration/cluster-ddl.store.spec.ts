@@ -25,6 +25,7 @@ const GLOBAL_TABLES: ReadonlySet<string> = new Set([
   'consumer_groups_v1',
   'consumers_v1',
   'refused_senders_v1',
+  'release_marks_v1',
 ]);
 const NAME = /^CREATE (?:OR REPLACE )?(?:TABLE|MATERIALIZED VIEW) (?:IF NOT EXISTS )?([\w.]+)/;
 const VIEW = /^CREATE (?:OR REPLACE )?MATERIALIZED VIEW /;

@@ -37,6 +37,8 @@ export function listOperations(appId: number): string[] {
     `${app}/consumers?limit=1&requests_since=2020-01-01`,
     `${app}/instances`,
     `${app}/instances?app_env_id=1&limit=1`,
+    `${app}/releases`,
+    `${app}/releases?app_env_id=1&limit=1`,
     `${app}/request-logs`,
     ...LOG_FILTERS.map((filter) => `${app}/request-logs?${filter}`),
     `${app}/request-logs?${LOG_FILTERS.join('&')}`,
@@ -51,6 +53,11 @@ export function listOperations(appId: number): string[] {
 const ALL_METRICS = {
   metrics: ['requests', 'bytes_received', 'bytes_sent', 'error_rate', 'response_time_p95', 'apdex'],
   group_by: ['env', 'method', 'path', 'status_code'],
+};
+const BY_VERSION = {
+  ...ALL_METRICS,
+  group_by: ['app_version'],
+  filters: [{ field: 'app_version', op: 'not_like', value: '1.%' }],
 };
 const METRIC_FILTERS = [
   { field: 'env', op: 'like', value: '%' },
@@ -103,6 +110,8 @@ export function listQueries(appId: number): { path: string; body: object }[] {
     { since, ...ALL_METRICS, group_by: ['path'], interval: 'hour' },
     { since, ...ALL_METRICS, group_by: ['method'], interval: 'hour' },
     { since, ...byConsumer },
+    { since, ...BY_VERSION },
+    { since: '2020-01-01', ...BY_VERSION, interval: 'day', group_by: ['app_version', 'path', 'consumer_id'] },
     { since: '2020-01-01', ...byConsumer, interval: 'day' },
     ...(['arrow', 'parquet', 'csv'] as const).map((format) => ({ since, ...ALL_METRICS, format })),
   ];

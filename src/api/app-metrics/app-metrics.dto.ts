@@ -15,6 +15,15 @@ export class MetricsRow extends PickType(TrafficRecord, ['period_start', 'period
   env?: string;
 
   @ApiPropertyOptional({
+    type: 'string',
+    nullable: true,
+    description:
+      'Version that the environment ran alone at that time; null while it ran several, and if none is known',
+    example: '2.14.1',
+  })
+  app_version?: string | null;
+
+  @ApiPropertyOptional({
     type: 'integer',
     nullable: true,
     minimum: 1,

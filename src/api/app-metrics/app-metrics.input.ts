@@ -46,7 +46,7 @@ export const METRICS = [
 export type Metric = (typeof METRICS)[number];
 
 /** In the order of a row. */
-export const GROUP_FIELDS = ['env', 'consumer_id', 'method', 'path', 'status_code'] as const;
+export const GROUP_FIELDS = ['env', 'app_version', 'consumer_id', 'method', 'path', 'status_code'] as const;
 
 export type GroupField = (typeof GROUP_FIELDS)[number];
 
@@ -58,6 +58,7 @@ const NUMBER_OPERATORS = ['eq', 'neq', ...ORDER, 'in', 'not_in', ...NULLNESS] as
 /** The fields for filters. Methods are stored in upper case. */
 export const METRIC_FILTERS = {
   env: textFilter(TEXT_OPERATORS),
+  app_version: textFilter([...TEXT_OPERATORS, ...NULLNESS]),
   consumer_id: integerFilter(NUMBER_OPERATORS),
   method: textFilter(TEXT_OPERATORS, (text) => text.toUpperCase()),
   path: textFilter(TEXT_OPERATORS),

@@ -7,7 +7,8 @@ import { type FileFormat, MEDIA_TYPES } from '../../shared/file-format.js';
 import { FileStreams } from '../../queries/files/file-streams.js';
 import { readPages } from '../../queries/files/row-pages.js';
 import { tooMuch } from '../../queries/files/too-much.js';
-import type { QueryMetricsInput } from './app-metrics.input.js';
+import { ReleasesService } from '../releases/releases.service.js';
+import type { GroupField, QueryMetricsInput } from './app-metrics.input.js';
 import { AppMetricsRepository, MAX_ROWS, type TimeErrors } from './app-metrics.repository.js';
 import { planPeriods } from './metric-periods.js';
 
@@ -23,6 +24,7 @@ export class AppMetricsService {
     private readonly repository: AppMetricsRepository,
     private readonly coverage: ConsumerCoverage,
     private readonly streams: FileStreams,
+    private readonly releases: ReleasesService,
   ) {}
 
   /**
@@ -39,12 +41,11 @@ export class AppMetricsService {
   ): Promise<FileResponse> {
     const scope = await this.apps.require(account, input.app_id);
     const { window, interval, timezone, metrics, group_by, filters, apdex_threshold_ms } = input;
-    const byConsumer =
-      scope.consumerId !== undefined ||
-      group_by.includes('consumer_id') ||
-      filters.some(({ field }) => field === 'consumer_id');
+    const uses = (name: GroupField) => group_by.includes(name) || filters.some(({ field }) => field === name);
+    const byConsumer = scope.consumerId !== undefined || uses('consumer_id');
+    const timeline = uses('app_version') ? await this.releases.findTimeline(scope, input.body) : undefined;
     const query = {
-      ...planPeriods({ ...window, interval, timezone, byConsumer }),
+      ...planPeriods({ ...window, interval, timezone, byConsumer, timeline }),
       format: input.format ?? acceptedFormat,
       metrics: countsTimed ? [...metrics, 'timed_requests' as const] : metrics,
       groupBy: group_by,

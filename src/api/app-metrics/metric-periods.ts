@@ -6,6 +6,7 @@ import {
   periodBounds,
   periodStart,
 } from '../../queries/calendar/periods.js';
+import { type PlacedVersions, type VersionSpan, placeVersions } from '../releases/version-timeline.js';
 import { type Source, chooseSources } from './sources.js';
 
 const DAY_MS = 86_400_000;
@@ -22,6 +23,8 @@ export interface PeriodRequest {
   readonly timezone: string;
   /** Whether the query filters or groups by consumer. */
   readonly byConsumer: boolean;
+  /** The versions of the environments, if the query filters or groups by version. */
+  readonly timeline?: readonly VersionSpan[] | undefined;
 }
 
 export interface MetricPeriods {
@@ -31,6 +34,8 @@ export interface MetricPeriods {
   readonly grains: readonly Grain[];
   /** The tables of their rows. */
   readonly sources: readonly Source[];
+  /** The versions of the buckets, none of which the sources split. */
+  readonly versions?: PlacedVersions | undefined;
 }
 
 /**
@@ -38,7 +43,7 @@ export interface MetricPeriods {
  * retention is cut without an error.
  */
 export function planPeriods(request: PeriodRequest): MetricPeriods {
-  const { now, interval, byConsumer } = request;
+  const { now, interval, byConsumer, timeline } = request;
   const bounds = interval === undefined ? getWindowBounds(request) : getPeriodBounds(request, interval);
   const hasMinutes = (bounds[0] ?? 0) >= toSeconds(minutesRetainedFrom(now));
   const coarse: Grain[] = byConsumer ? ['15m_by_consumer'] : ['day', 'hour', '15m'];
@@ -46,21 +51,28 @@ export function planPeriods(request: PeriodRequest): MetricPeriods {
     ...(interval === 'minute' ? [] : coarse),
     ...(hasMinutes ? ['minute' as const] : []),
   ];
-  return withSources(bounds, grains);
+  const [from = 0, to = 0] = [bounds[0], bounds.at(-1)];
+  const step = hasMinutes ? MINUTE_SECONDS : QUARTER_SECONDS;
+  return withSources(bounds, grains, timeline && placeVersions(timeline, { from, to }, step));
 }
 
 /** The periods that begin after `after`, up to the one that begins at `last`. */
 export function slicePeriods(
-  { bounds, grains }: MetricPeriods,
+  { bounds, grains, versions }: MetricPeriods,
   after = -Infinity,
   last = Infinity,
 ): MetricPeriods {
   const [from, to] = [bounds.findIndex((bound) => bound > after), bounds.findIndex((bound) => bound > last)];
-  return withSources(bounds.slice(from, to < 0 ? undefined : to + 1), grains);
+  return withSources(bounds.slice(from, to < 0 ? undefined : to + 1), grains, versions);
 }
 
-function withSources(bounds: readonly number[], grains: readonly Grain[]): MetricPeriods {
-  return { bounds, grains, sources: bounds.length === 0 ? [] : chooseSources(bounds, grains) };
+function withSources(
+  bounds: readonly number[],
+  grains: readonly Grain[],
+  versions: PlacedVersions | undefined,
+): MetricPeriods {
+  const sources = bounds.length === 0 ? [] : chooseSources(bounds, grains, versions?.cuts);
+  return { bounds, grains, sources, versions };
 }
 
 function getPeriodBounds({ since, until, now, timezone }: PeriodRequest, interval: Interval): number[] {

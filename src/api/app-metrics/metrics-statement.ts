@@ -4,6 +4,7 @@ import type { Parameters } from '../../store/client/query-parameters.js';
 import { type FileFormat, isTyped } from '../../shared/file-format.js';
 import { findBin } from '../../records/bins.js';
 import { describePeriods } from '../../queries/calendar/buckets.js';
+import { VERSION_INDEX } from './metric-condition.js';
 import { GROUP_FIELDS, type GroupField } from './app-metrics.input.js';
 import {
   APDEX_SUMS,
@@ -40,6 +41,7 @@ export interface MetricsStatement extends Predicate {
 /** For each group field: its key in counts and bins, and its value in a row. */
 const GROUPS: Readonly<Record<GroupField, { key: string; value: string }>> = {
   env: { key: 'app_env_id', value: 'toString(envs.name)' },
+  app_version: { key: 'version_index', value: `nullIf(version_names[c.version_index + 1], '')` },
   consumer_id: { key: 'consumer_id', value: 'nullIf(toInt64(c.consumer_id), 0)' },
   method: { key: 'endpoint_id', value: `nullIf(toString(endpoints.method), '')` },
   path: { key: 'endpoint_id', value: `nullIf(endpoints.path, '')` },
@@ -145,10 +147,20 @@ function describeSums(query: MetricsQuery, conditions: Predicate, groupBy: reado
   const needed = new Set<string>(['sum_requests', ...metrics.flatMap((metric) => DEFINITIONS[metric].sums)]);
   const counts = Object.entries(buildSums(isTyped(format), expectedErrors.length > 0));
   const satisfying_k = findBin(apdexThresholdMs / 1000);
-  const keyColumns = keys.map((key) =>
-    key === 'endpoint_id' && isByOneName ? FIRST_ENDPOINT_ID : `f.${key} AS ${key}`,
-  );
+  const computed: Readonly<Record<string, string | undefined>> = {
+    version_index: `${VERSION_INDEX('f.')} AS version_index`,
+    ...(isByOneName && { endpoint_id: FIRST_ENDPOINT_ID }),
+  };
+  const keyColumns = keys.map((key) => computed[key] ?? `f.${key} AS ${key}`);
+  const { versions } = query;
   const common = [
+    ...(versions
+      ? [
+          '{version_starts:Array(UInt64)} AS version_starts',
+          '{version_indexes:Array(UInt32)} AS version_indexes',
+          '{version_names:Array(String)} AS version_names',
+        ]
+      : []),
     ...('bounds' in period.params ? ['{bounds:Array(UInt32)} AS bounds'] : []),
     ...ofEndpoint.slice(0, isByOneName ? 1 : 0).map(FIRST_ENDPOINTS),
   ];
@@ -175,6 +187,11 @@ function describeSums(query: MetricsQuery, conditions: Predicate, groupBy: reado
       satisfying_k,
       tolerable_k: satisfying_k + TOLERABLE_BINS,
       now: Math.floor(now / 1000),
+      ...(versions && {
+        version_starts: versions.starts,
+        version_indexes: versions.indexes,
+        version_names: versions.names,
+      }),
     },
   };
 }
@@ -213,7 +230,11 @@ function readSources(
   const isSummed = ({ grain }: { grain: string }) => isOfApp && (grain === 'hour' || grain === 'day');
   const [only] = tables;
   if (only && tables.length === 1 && !isByOneName && !isSummed(only)) return read(only, ' AS f');
-  const columns = new Set(['bucket', ...keys, ...VALUES[kind]]);
+  const columns = new Set([
+    'bucket',
+    ...keys.map((key) => (key === 'version_index' ? 'app_env_id' : key)),
+    ...VALUES[kind],
+  ]);
   const reads = tables.map((table) =>
     isSummed(table)
       ? `

@@ -11,16 +11,22 @@ export type Source =
  * quarters of the two hours at its ends.
  *
  * @param bounds of consecutive periods, ascending
- * @param grains coarse to fine; the last one must fit all bounds
+ * @param grains coarse to fine; the last one must fit all bounds and cuts
+ * @param cuts further times that split buckets
  */
-export function chooseSources(bounds: readonly number[], grains: readonly Grain[]): Source[] {
+export function chooseSources(
+  bounds: readonly number[],
+  grains: readonly Grain[],
+  cuts: readonly number[] = [],
+): Source[] {
   const [from = 0, to = 0] = [bounds[0], bounds.at(-1)];
   const sources: Source[] = [];
   let cutBefore: { buckets: readonly number[]; seconds: number } | undefined;
   for (const [index, grain] of grains.entries()) {
     const seconds = BUCKET_SECONDS[grain];
     const findStart = (time: number) => time - (time % seconds);
-    const cut = [...new Set(bounds.filter((bound) => bound % seconds !== 0).map(findStart))];
+    const split = [...bounds, ...cuts.filter((time) => time > from && time < to)];
+    const cut = [...new Set(split.filter((time) => time % seconds !== 0).map(findStart))];
     if (cutBefore) {
       const { buckets, seconds: coarser } = cutBefore;
       const finer = buckets.flatMap((start) => startsBetween(start, start + coarser, seconds));

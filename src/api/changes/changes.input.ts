@@ -4,16 +4,31 @@ import { type Filter, FiltersMember } from '../../queries/filters/filter.js';
 import { type Timestamp, resolveTimestamp } from '../../shared/time/timestamp.js';
 import type { Window } from '../../shared/time/window.js';
 import { AppInput } from '../../platform/input/app-input.js';
-import { IsTimestamp } from '../../platform/input/constraints.js';
+import { IsText, IsTimestamp } from '../../platform/input/constraints.js';
 import { ToInteger, ToTimestamp, ToTimezone } from '../../platform/input/conversions.js';
+import { MAX_VERSION } from '../../sources/decoding/startup.js';
 import { BodyMember } from '../../platform/input/parameters.js';
-import { baselineSinceNotBeforeUntil, sinceNotBeforeUntil } from '../../platform/input/issues.js';
+import {
+  type ConstraintViolation,
+  baselineSinceNotBeforeUntil,
+  missing,
+  sinceNotBeforeUntil,
+  valueError,
+} from '../../platform/input/issues.js';
 import type { CrossFieldValidated, ValidationContext } from '../../platform/input/validation-context.js';
 import { type GroupField, METRIC_FILTERS } from '../app-metrics/app-metrics.input.js';
 import { findWindowBefore, roundWindows } from './compared-windows.js';
 import { MEASURES, type Measure } from './measure-change.js';
 
 const MAX_GROUPS = 50;
+const eitherSinceOrRelease = valueError('there must be either since or since_release');
+
+/** Both windows, rounded, in milliseconds since the epoch, and the time of the request. */
+export interface ComparedWindows {
+  readonly window: Window;
+  readonly baseline: Window;
+  readonly now: number;
+}
 
 export class ExplainChangeInput extends AppInput implements CrossFieldValidated {
   @BodyMember({
@@ -26,12 +41,24 @@ export class ExplainChangeInput extends AppInput implements CrossFieldValidated 
   measure: Measure;
 
   @BodyMember({
-    description: 'Start of the window (ISO 8601; in `timezone` without an offset)',
+    description:
+      'Start of the window (ISO 8601; in `timezone` without an offset). Required without `since_release`.',
     examples: ['2026-11-19T00:00:00Z'],
   })
   @ToTimestamp()
+  @IsOptional()
   @IsTimestamp()
-  since: Timestamp;
+  since?: Timestamp;
+
+  @BodyMember({
+    description:
+      'In place of `since`: a version as List Releases has it. The window starts when the version began, in the ' +
+      'environments that the filters on `env` match.',
+    examples: ['2.14.1'],
+  })
+  @IsOptional()
+  @IsText(MAX_VERSION)
+  since_release?: string;
 
   @UntilMember()
   until?: Timestamp;
@@ -75,29 +102,46 @@ export class ExplainChangeInput extends AppInput implements CrossFieldValidated 
   @Max(MAX_GROUPS)
   limit = 5;
 
-  /** Both windows, rounded, in milliseconds since the epoch, and the time of the request. */
-  compared: { window: Window; baseline: Window; now: number };
+  /** Both windows, rounded; undefined until the begin of a release is known. */
+  compared: ComparedWindows | undefined;
 
   /** The body as it was sent. */
   body: object;
 
+  /**
+   * The windows for a start of the window in milliseconds since the epoch; if they do not start before their
+   * end, the member that is wrong, and why. Set by the validation.
+   */
+  compareSince: (start: number) => ComparedWindows | ['since' | 'baseline_since', ConstraintViolation];
+
   validate(check: ValidationContext<this>): void {
     this.body = check.body();
-    if (!check.isValid('since', 'until', 'baseline_since', 'baseline_until')) return;
+    if (!check.isValid('since', 'since_release', 'until', 'baseline_since', 'baseline_until')) return;
     const timezone = check.isValid('timezone') ? this.timezone : undefined;
     const now = Date.now();
     const resolve = (time: Timestamp | undefined) => time && resolveTimestamp(time, timezone);
-    const asked = { start: resolveTimestamp(this.since, timezone), end: resolve(this.until) ?? now };
-    const readBaseline = (window: Window) => {
-      const before = findWindowBefore(window);
-      return {
-        start: resolve(this.baseline_since) ?? before.start,
-        end: resolve(this.baseline_until) ?? before.end,
+    this.compareSince = (start) => {
+      const asked = { start, end: resolve(this.until) ?? now };
+      const readBaseline = (window: Window) => {
+        const before = findWindowBefore(window);
+        return {
+          start: resolve(this.baseline_since) ?? before.start,
+          end: resolve(this.baseline_until) ?? before.end,
+        };
       };
+      const baseline = readBaseline(asked);
+      if (asked.start >= asked.end) return ['since', sinceNotBeforeUntil];
+      if (baseline.start >= baseline.end) return ['baseline_since', baselineSinceNotBeforeUntil];
+      return { ...roundWindows(asked, now, readBaseline), now };
     };
-    const baseline = readBaseline(asked);
-    if (asked.start >= asked.end) check.addIssue('since', sinceNotBeforeUntil);
-    else if (baseline.start >= baseline.end) check.addIssue('baseline_since', baselineSinceNotBeforeUntil);
-    else this.compared = { ...roundWindows(asked, now, readBaseline), now };
+    const since = resolve(this.since);
+    if (since === undefined) {
+      if (this.since_release === undefined) check.addIssue('since', missing);
+    } else if (this.since_release !== undefined) check.addIssue('since_release', eitherSinceOrRelease);
+    else {
+      const compared = this.compareSince(since);
+      if (Array.isArray(compared)) check.addIssue(...compared);
+      else this.compared = compared;
+    }
   }
 }

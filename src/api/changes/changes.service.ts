@@ -1,12 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import type { Account } from '../../platform/http/account.js';
 import type { Window } from '../../shared/time/window.js';
+import { createIssue, valueError } from '../../platform/input/issues.js';
+import { ValidationException } from '../../platform/input/validation.exception.js';
 import { readJsonLines } from '../../queries/files/json-lines.js';
 import { QueryMetricsInput } from '../app-metrics/app-metrics.input.js';
 import { AppMetricsService } from '../app-metrics/app-metrics.service.js';
+import { listEnvConditions } from '../app-metrics/metric-condition.js';
 import { planPeriods } from '../app-metrics/metric-periods.js';
 import type { ChangedGroup, ComparedWindow, ExplainedChange } from './changes.dto.js';
-import type { ExplainChangeInput } from './changes.input.js';
+import { ReleasesService } from '../releases/releases.service.js';
+import type { ComparedWindows, ExplainChangeInput } from './changes.input.js';
 import { type MetricsValues, matchGroups } from './groups.js';
 import {
   type Change,
@@ -19,16 +23,22 @@ import {
   sumRest,
 } from './measure-change.js';
 
+const unknownRelease = valueError('the app has no such release');
+
 /** A larger number of groups is too much for a process that serves others as well. */
 export const MAX_COMPARED_GROUPS = 100_000;
 
 @Injectable()
 export class ChangesService {
-  constructor(private readonly metrics: AppMetricsService) {}
+  constructor(
+    private readonly metrics: AppMetricsService,
+    private readonly releases: ReleasesService,
+  ) {}
 
   /** Compares two windows: how the whole changed, and which groups changed it. */
   async explain(account: Account, input: ExplainChangeInput): Promise<ExplainedChange> {
-    const { measure, limit, filters, timezone, app_id, compared, body } = input;
+    const { measure, limit, filters, timezone, app_id, body } = input;
+    const compared = input.compared ?? (await this.compareSinceRelease(account, input));
     const queryBoth: QueryBoth = async (metrics, group_by, threshold) => {
       const read = async ({ start, end }: Window) => {
         const query = Object.assign(new QueryMetricsInput(), {
@@ -72,6 +82,22 @@ export class ChangesService {
           share: change.share(sumRest(dimension)),
         })),
     };
+  }
+
+  /** @throws ValidationException if there is no such release, or a window does not start before its end */
+  private async compareSinceRelease(
+    account: Account,
+    { app_id, filters, since_release: release = '', compareSince, body }: ExplainChangeInput,
+  ): Promise<ComparedWindows> {
+    const begin = await this.releases.findBegin(account, app_id, release, listEnvConditions(filters));
+    const compared = begin === undefined ? undefined : compareSince(begin);
+    if (compared && !Array.isArray(compared)) return compared;
+    const [member, violation] = compared ?? ['since', unknownRelease];
+    const issue =
+      member === 'since'
+        ? createIssue('body', 'since_release', release, violation)
+        : createIssue('body', member, body, violation);
+    throw new ValidationException([issue]);
   }
 }
 

@@ -1,4 +1,4 @@
-import { Command } from 'commander';
+import { Command, type Option } from 'commander';
 import { PRODUCT_VERSION } from '../../config/version.js';
 import { appCommand } from './app.js';
 import { backupCommand, restoreCommand } from './backup.js';
@@ -18,6 +18,7 @@ import { envCommand } from './env.js';
 import { findNearest } from '../../shared/nearest.js';
 import { examples, setVariables } from './options.js';
 import { forceJson } from './output.js';
+import { releaseCommand } from './release.js';
 import { serveCommand } from './serve.js';
 import { statusCommand } from './status.js';
 import { teamCommand } from './team.js';
@@ -31,7 +32,7 @@ const EXIT_CODES =
 /** By the headings of the help. */
 const COMMANDS = {
   'Start:': [initCommand, serveCommand, collectorCommand, demoCommand],
-  'Data:': [importCommand, exportCommand, endpointCommand, consumerCommand],
+  'Data:': [importCommand, exportCommand, endpointCommand, consumerCommand, releaseCommand],
   'Teams, apps and keys:': [teamCommand, appCommand, envCommand, keyCommand, writeTokenCommand],
   'Operation:': [statusCommand, doctorCommand, verifyCommand, backupCommand, restoreCommand, migrateCommand],
   'For programs:': [mcpCommand, openapiCommand],
@@ -68,7 +69,25 @@ export function createProgram(): Command {
     for (const register of commands) register(program);
   }
   nameUnknownOptions(program);
+  leaveVersionToReleases(program);
   return program;
+}
+
+/** Commander would take `release mark --version 2.14.1` as the question for the version of the program. */
+function leaveVersionToReleases(program: Command): void {
+  const parseOptions = program.parseOptions.bind(program);
+  const options = program.options as Option[];
+  const names = new Set(program.commands.map((command) => command.name()));
+  program.parseOptions = (args) => {
+    if (args.find((argument) => names.has(argument)) !== 'release') return parseOptions(args);
+    const index = options.findIndex(({ long }) => long === '--version');
+    const own = options.splice(index, 1);
+    try {
+      return parseOptions(args);
+    } finally {
+      options.splice(index, 0, ...own);
+    }
+  };
 }
 
 /** Commander says of `--ap 1` that `--app` is missing, and nothing of `--ap`. */

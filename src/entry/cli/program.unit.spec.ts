@@ -75,6 +75,14 @@ describe('the command line', () => {
     expect(run(...args)).toEqual({ out: '', err, code: 1 });
   });
 
+  it('leaves --version to the command that marks releases', () => {
+    const mark = (...args: string[]) => run(...args, 'release', 'mark', '--app', '1', '--version', '2.14.1');
+    expect(mark()).toEqual({ out: '', err: '', code: 0 });
+    expect(mark('--json')).toEqual({ out: '', err: '', code: 0 });
+    expect(run('release', 'mark', '--app', '1').err).toContain("required option '--version <version>'");
+    expect(run('team', 'list', '--version').out).toBe(`${PRODUCT_VERSION}\n`);
+  });
+
   it('takes --json before and after a command', () => {
     for (const args of [
       ['--json', 'team', 'list'],

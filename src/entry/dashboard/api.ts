@@ -19,6 +19,8 @@ export type MetricsQuery = Body<'queryMetrics'>;
 export type ExportQuery = Body<'exportRequestLogs'>;
 export type ChangesQuery = Body<'explainChange'>;
 export type ChangedGroup = Schemas['ChangedGroup'];
+export type ExplainedChange = Schemas['ExplainedChange'];
+export type Release = Schemas['Release'];
 
 /** Senders that were refused at one route for one cause; `reason` and `cure` are parts of a sentence. */
 export interface Refusal {
@@ -177,6 +179,15 @@ export class Api {
       const [first] = data.data;
       return first === undefined ? null : Date.parse(first.period_start);
     });
+  }
+
+  /** One page of releases, the newest first. */
+  releases(app_id: number, query: { start?: string; end?: string; app_env_id?: number; limit: number }) {
+    return this.cached(`releases ${app_id} ${JSON.stringify(query)}`, false, async () =>
+      this.unwrap(
+        await this.client.GET('/v1/apps/{app_id}/releases', { params: { path: { app_id }, query } }),
+      ),
+    );
   }
 
   changes(app_id: number, body: ChangesQuery) {

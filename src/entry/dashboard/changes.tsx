@@ -1,28 +1,31 @@
-import type { ChangedGroup, ChangesQuery, Consumer } from './api.js';
+import type { ChangedGroup, ChangesQuery, Consumer, ExplainedChange } from './api.js';
 import { Delta } from './delta.js';
 import { formatMs, formatNumber, formatShare } from './format.js';
 import { GroupName } from './group-name.js';
 import { Panel } from './parts.js';
+import { useNewestReleases } from './releases.js';
 import { listFilters, useConsumers, useLoad, useSession } from './session.js';
 import { MEASURES, type State } from './state.js';
-import { type Window, formatWindow, toIso } from './time.js';
+import { type Window, formatTime, formatWindow, toIso } from './time.js';
 
 /** Groups of each dimension. */
 const SHOWN = 5;
 const TITLES = { endpoint: 'Endpoints', consumer: 'Consumers', status: 'Statuses' } as const;
 
-/** What changed a measure: the endpoints, consumers and statuses with the largest shares. */
+/**
+ * What changed a measure, since the period before or since a release: the endpoints, consumers and statuses
+ * with the largest shares.
+ */
 export function Changes({ window, measure }: { window: Window; measure: NonNullable<State['changed']> }) {
   const { api, app, state, go } = useSession();
-  const { from, to, before, isLive } = window;
+  const { from, before } = window;
+  const { release } = state;
+  const releases = useNewestReleases();
   const filters = listFilters(state);
-  const query: ChangesQuery | null = before && {
+  const windows = release === null ? before && listWindows(window, before) : { since_release: release };
+  const query: ChangesQuery | null = windows && {
     measure,
-    since: toIso(from),
-    // As long as the part of the earlier window.
-    until: toIso(isLive ? from + (before.until - before.from) : to),
-    baseline_since: toIso(before.from),
-    baseline_until: toIso(before.until),
+    ...windows,
     ...(filters.length > 0 && { filters }),
     limit: SHOWN,
   };
@@ -32,7 +35,9 @@ export function Changes({ window, measure }: { window: Window; measure: NonNulla
   );
   const change = value?.data;
   const ids = change?.data.flatMap(({ consumer_id }) => consumer_id ?? []) ?? [];
-  const names = useConsumers(toIso(before?.from ?? from), ids);
+  const since = change?.baseline ? Date.parse(change.baseline.since) : (before?.from ?? from);
+  const names = useConsumers(toIso(since), ids);
+  const against = release === null ? (before?.name ?? '') : `as long before the release ${release}`;
   const format = measure === 'response_time' ? formatMs : formatNumber;
   return (
     <Panel
@@ -55,16 +60,36 @@ export function Changes({ window, measure }: { window: Window; measure: NonNulla
               </option>
             ))}
           </select>
-          <button type="button" class="small quiet" onClick={() => go({ changed: null }, 'replace')}>
+          <select
+            class="small"
+            aria-label="Compared with"
+            onChange={({ currentTarget }) => go({ release: currentTarget.value || null }, 'replace')}
+          >
+            <option value="" selected={release === null}>
+              {before?.name ?? 'the period before'}
+            </option>
+            {[
+              ...new Set([...(release === null ? [] : [release]), ...releases.map(({ version }) => version)]),
+            ].map((version) => (
+              <option key={version} value={version} selected={version === release}>
+                {`since the release ${version}`}
+              </option>
+            ))}
+          </select>
+          <button
+            type="button"
+            class="small quiet"
+            onClick={() => go({ changed: null, release: null }, 'replace')}
+          >
             Close
           </button>
         </>
       }
     >
       <div class="changes-body">
-        {!before && <p class="muted">The time to compare with is not kept any more.</p>}
-        {before && !change && !failure && <span class="placeholder tall" />}
-        {before && change && (
+        {!windows && <p class="muted">The time to compare with is not kept any more.</p>}
+        {windows && !change && !failure && <span class="placeholder tall" />}
+        {windows && change && (
           <>
             <p>
               <strong>{MEASURES[measure]}</strong>: {format(change.total.before)} → {format(change.total.now)}{' '}
@@ -72,13 +97,13 @@ export function Changes({ window, measure }: { window: Window; measure: NonNulla
                 now={change.total.now ?? 0}
                 before={change.total.before ?? 0}
                 format={format}
-                title={before.name}
+                title={against}
                 {...(measure !== 'requests' && { direction: 'less is better' })}
               />
               <span class="muted">
                 {' '}
-                {formatWindow({ ...window, to: from + (before.until - before.from) })} against{' '}
-                {formatWindow({ ...window, from: before.from, to: before.until })} ({before.name}).
+                {formatCompared(change.window, window)} against {formatCompared(change.baseline, window)} (
+                {against}).
                 {change.slow_from_ms !== null &&
                   ` Shares are of requests slower than ${formatMs(change.slow_from_ms)}, the p95 before.`}
               </span>
@@ -100,6 +125,25 @@ export function Changes({ window, measure }: { window: Window; measure: NonNulla
       </div>
     </Panel>
   );
+}
+
+/** The window until now, and as much of the window before. */
+function listWindows({ from, to, isLive }: Window, before: NonNullable<Window['before']>) {
+  return {
+    since: toIso(from),
+    until: toIso(isLive ? from + (before.until - before.from) : to),
+    baseline_since: toIso(before.from),
+    baseline_until: toIso(before.until),
+  };
+}
+
+/** The part of a compared window that is kept. */
+function formatCompared(compared: ExplainedChange['window'], { interval, zone }: Window): string {
+  if (!compared) return 'what is not kept any more';
+  const [from, to] = [Date.parse(compared.since), Date.parse(compared.until)];
+  const isOfDays =
+    interval === 'day' && [from, to].every((time) => formatTime(time, 'time', zone) === '00:00');
+  return formatWindow({ from, to, zone, interval: isOfDays ? 'day' : 'hour' });
 }
 
 function Dimension(props: {

@@ -5,6 +5,8 @@ import { type Window, formatTime, getYear, timeZone } from './time.js';
 
 /** Room above the highest lane and below the lowest one, for the lines' width. */
 const MARGIN = 0.01;
+/** Characters of a version beside its line. */
+const MAX_LABEL = 16;
 /** Pixels from which a press of the mouse is a drag. */
 const DRAG = 6;
 
@@ -23,6 +25,7 @@ export function createPlot(
     return getComputedStyle(probe).color;
   };
   const veil = color('veil');
+  const mark = color('text');
   const font = `11px ${getComputedStyle(box).fontFamily}`;
   const axis = { stroke: color('muted'), font, gap: 6, ticks: { show: false } };
   const options: uPlot.Options = {
@@ -69,6 +72,7 @@ export function createPlot(
           ctx.fillStyle = veil;
           ctx.fillRect(left, bbox.top, bbox.left + bbox.width - left, bbox.height);
         },
+        (plot) => drawReleases(plot, getScaled().releases, mark, font),
       ],
       setCursor: [(plot) => onCursor(plot.cursor.idx ?? null)],
       setSelect: [
@@ -93,6 +97,35 @@ export function createPlot(
   });
   probe.remove();
   return plot;
+}
+
+/** A line at the begin of each release, with its version where there is room. */
+function drawReleases(plot: uPlot, releases: Scaled['releases'], color: string, font: string) {
+  const { ctx, bbox } = plot;
+  const { pxRatio } = uPlot;
+  ctx.save();
+  ctx.strokeStyle = color;
+  ctx.fillStyle = color;
+  ctx.lineWidth = pxRatio;
+  ctx.setLineDash([2 * pxRatio, 3 * pxRatio]);
+  ctx.font = font.replace('11px', `${11 * pxRatio}px`);
+  ctx.textAlign = 'left';
+  ctx.textBaseline = 'top';
+  let free = bbox.left;
+  for (const { at, version } of releases) {
+    const x = Math.round(plot.valToPos(at / 1000, 'x', true));
+    if (x < bbox.left || x > bbox.left + bbox.width) continue;
+    ctx.beginPath();
+    ctx.moveTo(x, bbox.top);
+    ctx.lineTo(x, bbox.top + bbox.height);
+    ctx.stroke();
+    const text = version.length > MAX_LABEL ? `${version.slice(0, MAX_LABEL - 1)}…` : version;
+    const end = x + ctx.measureText(text).width + 8 * pxRatio;
+    if (x < free || end > bbox.left + bbox.width) continue;
+    ctx.fillText(text, x + 4 * pxRatio, bbox.top);
+    free = end;
+  }
+  ctx.restore();
 }
 
 /** The series in the order of `Scaled.data`. */

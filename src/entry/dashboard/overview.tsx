@@ -3,6 +3,7 @@ import { Chart } from './chart.js';
 import { useOverviewData } from './overview-data.js';
 import { Panel } from './parts.js';
 import { PointsTable } from './points-table.js';
+import { ReleaseList, useReleases } from './releases.js';
 import { hasSearch, sayNothing, useSession } from './session.js';
 import { type Interval, listIntervals } from './time.js';
 import { TopTable } from './top-table.js';
@@ -18,6 +19,7 @@ export function Overview() {
   const { window, series, totals, endpoints, consumers, statuses, names } = useOverviewData();
   const { points, window: charted } = series.value ?? {};
   const hasNothing = points?.every(({ requests }) => requests === 0) && !totals.value?.data[0]?.requests;
+  const releases = useReleases(window);
   const against = charted?.before?.name ?? '';
   return (
     <main class="overview" id="main">
@@ -37,7 +39,9 @@ export function Overview() {
             type="button"
             class="small"
             aria-pressed={state.changed !== null}
-            onClick={() => go({ changed: state.changed === null ? 'requests' : null }, 'replace')}
+            onClick={() =>
+              go({ changed: state.changed === null ? 'requests' : null, release: null }, 'replace')
+            }
           >
             What changed?
           </button>
@@ -77,17 +81,21 @@ export function Overview() {
         }
       >
         <div class="traffic-body">
-          {points && charted && state.isTable && <PointsTable points={points} window={charted} />}
+          {points && charted && state.isTable && (
+            <PointsTable points={points} window={charted} releases={releases} />
+          )}
           {points && charted && !state.isTable && (
             <Chart
               points={points}
               window={charted}
+              releases={releases}
               hasTimes={totals.value?.data[0]?.response_time_p95 !== null}
               onZoom={(from, to) => go({ range: { from, to }, interval: null })}
             />
           )}
           {hasNothing && <p class="nothing">{sayNothing(state)}</p>}
         </div>
+        <ReleaseList releases={releases} window={window} />
       </Panel>
       <div class="columns">
         <TopTable title="Endpoints" of="Endpoint" load={endpoints} names={names} against={against} />

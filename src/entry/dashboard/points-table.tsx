@@ -1,8 +1,16 @@
+import type { Release } from './api.js';
 import { formatMs, formatNumber, formatShare } from './format.js';
 import { type Point, namePeriod } from './points.js';
+import { Text } from './parts.js';
+import { isWithin } from './releases.js';
 import type { Window } from './time.js';
 
-export function PointsTable({ points, window }: { points: readonly Point[]; window: Window }) {
+export function PointsTable(props: {
+  points: readonly Point[];
+  window: Window;
+  releases: readonly Release[];
+}) {
+  const { points, window, releases } = props;
   return (
     <div class="scroll points" tabIndex={0} role="region" aria-label="Traffic by period">
       <table>
@@ -19,7 +27,17 @@ export function PointsTable({ points, window }: { points: readonly Point[]; wind
         <tbody>
           {points.toReversed().map((point) => (
             <tr key={point.start}>
-              <th scope="row">{namePeriod(point, window)}</th>
+              <th scope="row">
+                {namePeriod(point, window)}
+                {releases
+                  .filter((release) => isWithin(release, point))
+                  .map(({ version, env }) => (
+                    <span key={`${env} ${version}`} class="muted">
+                      {' '}
+                      · release <Text>{version}</Text> (<Text>{env}</Text>)
+                    </span>
+                  ))}
+              </th>
               <td class="number">{formatNumber(point.requests)}</td>
               <td class="number">{formatNumber(point.before?.requests)}</td>
               <td class="number">{formatNumber(point.clientErrors)}</td>

@@ -57,6 +57,8 @@ export interface State {
   isTable: boolean;
   /** The measure whose change is explained; null: none. */
   changed: Measure | null;
+  /** The version since which the change is explained; null: the window. */
+  release: string | null;
   /** Columns of the request logs; null: the default columns. */
   columns: string[] | null;
   isTail: boolean;
@@ -143,6 +145,7 @@ function parseState(search: string): State {
     sort: word('sort', ['client', 'server', 'p95']) ?? 'requests',
     isTable: query.get('chart') === 'table',
     changed: word('changed', Object.keys(MEASURES) as Measure[]) ?? null,
+    release: query.get('release'),
     columns: query.get('columns')?.split(',') ?? null,
     isTail: query.get('tail') === 'on',
     request: query.get('request'),
@@ -183,6 +186,7 @@ export function formatState(state: State): string {
     sort: sort === 'requests' ? null : sort,
     chart: state.isTable ? 'table' : null,
     changed: state.changed,
+    release: state.release,
     columns: state.columns?.join(',') ?? null,
     tail: state.isTail ? 'on' : null,
     request: state.request,

@@ -11,12 +11,14 @@ import { EXCLUDED } from './endpoints.js';
 import { Loader, type DemoSample, getSteps, listBlocks } from './loader.js';
 import { SeedProgress } from './progress-log.js';
 import { DAY_MS } from './traffic-curve.js';
+import { listReleases } from './trouble.js';
 
 const TEAM = 'Demo';
 const APP = { name: 'Shop API', framework: 'express' };
 const TOKEN = 'demo';
 const TOKEN_OF_KEY = 'DEMO_API_KEY';
 const EXCLUSION = 'endpoint excluded';
+const RELEASES = 'releases marked';
 const BLOCKS_PER_LINE = 10;
 
 /**
@@ -64,7 +66,7 @@ async function createToken(admin: Admin, appId: number, key: string | undefined)
 async function load(store: ClickHouse, sample: DemoSample, report: (line: string) => void): Promise<void> {
   const blocks = listBlocks(sample.origin, sample.now);
   const steps = blocks.map(getSteps).flatMap(({ started, done }) => [started, done]);
-  const progress = await SeedProgress.open(store, sample.appId, [...steps, EXCLUSION]);
+  const progress = await SeedProgress.open(store, sample.appId, [...steps, EXCLUSION, RELEASES]);
   const loader = new Loader(RequestsWriter.create(store), progress, sample);
   const missing = blocks.filter((block) => !progress.isDone(getSteps(block).done));
   for (const [index, block] of missing.entries()) {
@@ -78,6 +80,12 @@ async function load(store: ClickHouse, sample: DemoSample, report: (line: string
     await progress.markDone(EXCLUSION);
   }
   await loader.end();
+  if (progress.isDone(RELEASES)) return;
+  // Behind the requests, which bring the environments.
+  const { releases } = createAdmin(store);
+  for (const { version, at } of listReleases(sample.origin))
+    await releases.mark(sample.appId, version, { at });
+  await progress.markDone(RELEASES);
 }
 
 async function ensureTeam(admin: Admin, now: number): Promise<number> {

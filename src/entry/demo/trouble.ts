@@ -4,6 +4,7 @@ import { DAY_MS } from './traffic-curve.js';
 const MONTHS = 13;
 const SLOW_DAYS = 3;
 const FAILING_DAYS = 2;
+const RELEASE_DAYS = 11;
 
 /** The route that became slow, and the factor of its response times. */
 export const SLOW = { method: 'GET', path: '/v1/search', factor: 8 };
@@ -12,7 +13,19 @@ export const FAILING = { identifier: 'birch-outfitters', share: 0.85, status: 40
 
 /** Whether the slow route is slow in a slot; see `expectedVisits`. */
 export function isSlow(slot: number, origin: number): boolean {
-  return slot >= endOfFirstLoad(origin) - SLOW_DAYS * DAY_MS;
+  return slot >= slowFrom(origin);
+}
+
+/** The releases, and when they began: the second one made the route slow. */
+export function listReleases(origin: number): readonly { version: string; at: number }[] {
+  return [
+    { version: '2.3.0', at: slowFrom(origin) - RELEASE_DAYS * DAY_MS },
+    { version: '2.4.0', at: slowFrom(origin) },
+  ];
+}
+
+function slowFrom(origin: number): number {
+  return endOfFirstLoad(origin) - SLOW_DAYS * DAY_MS;
 }
 
 /** Whether the failing consumer fails in a slot. */

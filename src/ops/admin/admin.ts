@@ -3,6 +3,7 @@ import { LocalCoordinator, type WriterCoordinator } from '../../coordination/wri
 import { ApiKeysAdmin } from './api-keys.admin.js';
 import { AppsAdmin } from './apps.admin.js';
 import { EndpointsAdmin } from './endpoints.admin.js';
+import { ReleasesAdmin } from './releases.admin.js';
 import { RowChanges } from './row-change.js';
 import { TeamsAdmin } from './teams.admin.js';
 import { WriteTokensAdmin } from './write-tokens.admin.js';
@@ -24,5 +25,6 @@ export function createAdmin(store: ClickHouse, coordinator: WriterCoordinator = 
     keys: new ApiKeysAdmin(store, changes, teams),
     writeTokens: new WriteTokensAdmin(store, changes, apps),
     endpoints: new EndpointsAdmin(store, changes, apps),
+    releases: new ReleasesAdmin(store, apps),
   };
 }

@@ -17,6 +17,7 @@ export const OPERATIONS = [
   'explainChange',
   'queryErrors',
   'listInstances',
+  'listReleases',
 ] as const;
 
 export type OperationId = (typeof OPERATIONS)[number];

@@ -34,6 +34,7 @@ const TAGS = [
   ['Endpoints', "An app's endpoints"],
   ['Consumers', "An app's consumers"],
   ['Instances', 'Processes of an app, with their versions and resources'],
+  ['Releases', 'Versions of an app, and when each began to run'],
   ['Request logs', 'Single requests'],
   ['Traffic', 'Requests and bytes per hour or day'],
   ['Metrics', 'Requests, errors, sizes and response times by period and group'],

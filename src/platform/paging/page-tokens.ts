@@ -6,7 +6,7 @@ import { Config } from '../../config/config.js';
 
 /** The fingerprint of a query; a token is valid only for queries with the same fingerprint. */
 export interface QueryFingerprint {
-  operation: 'consumers' | 'instances' | 'request-logs' | 'traffic';
+  operation: 'consumers' | 'instances' | 'releases' | 'request-logs' | 'traffic';
   teamId: number;
   appId: number;
   /** The only consumer that the key sees; undefined or null: all. */

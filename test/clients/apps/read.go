@@ -35,6 +35,7 @@ func main() {
 	report("listEndpoints", must(client.ListEndpointsWithResponse(ctx, app, nil)).StatusCode())
 	report("listConsumers", must(client.ListConsumersWithResponse(ctx, app, nil)).StatusCode())
 	report("listInstances", must(client.ListInstancesWithResponse(ctx, app, nil)).StatusCode())
+	report("listReleases", must(client.ListReleasesWithResponse(ctx, app, nil)).StatusCode())
 	report("getTraffic", must(client.GetTrafficWithResponse(ctx, app, nil)).StatusCode())
 	logs := must(client.GetRequestLogsWithResponse(ctx, app, nil))
 	report("getRequestLogs", logs.StatusCode())
@@ -54,16 +55,17 @@ func main() {
 	report("exportRequestLogs", must(client.ExportRequestLogsWithResponse(ctx, app, api.ExportRequestLogsJSONRequestBody{
 		Since: "2020-01-01", Filters: &[]api.ExportFilter{exported},
 	})).StatusCode())
+	since := "2020-01-01"
 	report("queryMetrics", must(client.QueryMetricsWithResponse(ctx, app, api.QueryMetricsJSONRequestBody{
 		Since: "2020-01-01", Metrics: []api.Metric{"requests"},
 	})).StatusCode())
 	report("queryTraces", must(client.QueryTracesWithResponse(ctx, app, api.QueryTracesJSONRequestBody{
-		Since: func() *string { since := "2020-01-01"; return &since }(),
+		Since: &since,
 	})).StatusCode())
 	report("queryErrors", must(client.QueryErrorsWithResponse(ctx, app, api.QueryErrorsJSONRequestBody{
 		Since: "2020-01-01",
 	})).StatusCode())
 	report("explainChange", must(client.ExplainChangeWithResponse(ctx, app, api.ExplainChangeJSONRequestBody{
-		Measure: "requests", Since: "2020-01-01",
+		Measure: "requests", Since: &since,
 	})).StatusCode())
 }

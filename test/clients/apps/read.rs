@@ -1,8 +1,8 @@
 //! Calls every operation with the client that openapi-generator made of the document.
 use read_api::apis::configuration::{ApiKey, Configuration};
 use read_api::apis::{
-    apps_api, consumers_api, endpoints_api, errors_api, instances_api, metrics_api, request_logs_api, team_api,
-    traces_api, traffic_api, Error,
+    apps_api, consumers_api, endpoints_api, errors_api, instances_api, metrics_api, releases_api,
+    request_logs_api, team_api, traces_api, traffic_api, Error,
 };
 use read_api::models::{
     ExplainChangeRequest, ExportRequestLogsRequest, Measure, Metric, QueryErrorsRequest, QueryMetricsRequest,
@@ -37,6 +37,8 @@ async fn main() {
     report("listConsumers", consumers_api::list_consumers(&config, app, None, None, None).await);
     let instances = instances_api::list_instances(&config, app, None, None, None, None, None, None).await;
     report("listInstances", instances);
+    let releases = releases_api::list_releases(&config, app, None, None, None, None, None).await;
+    report("listReleases", releases);
     let traffic = traffic_api::get_traffic(&config, app, None, None, None, None, None, None, None, None).await;
     report("getTraffic", traffic);
     let logs =
@@ -52,6 +54,7 @@ async fn main() {
     let traces = QueryTracesRequest { since: Some(Some(since())), ..Default::default() };
     report_rows("queryTraces", traces_api::query_traces(&config, app, traces).await);
     report_rows("queryErrors", errors_api::query_errors(&config, app, QueryErrorsRequest::new(since())).await);
-    let change = ExplainChangeRequest::new(Measure::Requests, since());
+    let change =
+        ExplainChangeRequest { since: Some(Some(since())), ..ExplainChangeRequest::new(Measure::Requests) };
     report("explainChange", metrics_api::explain_change(&config, app, change).await);
 }

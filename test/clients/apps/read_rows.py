@@ -21,6 +21,7 @@ from read_api import (
     QueryErrorsRequest,
     QueryMetricsRequest,
     QueryTracesRequest,
+    ReleasesApi,
     RequestLogsApi,
     TeamApi,
     TracesApi,
@@ -49,6 +50,7 @@ report("listApps", AppsApi(client).list_apps_with_http_info())
 report("listEndpoints", EndpointsApi(client).list_endpoints_with_http_info(app))
 report("listConsumers", ConsumersApi(client).list_consumers_with_http_info(app))
 report("listInstances", InstancesApi(client).list_instances_with_http_info(app))
+report("listReleases", ReleasesApi(client).list_releases_with_http_info(app))
 report("getTraffic", TrafficApi(client).get_traffic_with_http_info(app))
 logs = report("getRequestLogs", RequestLogsApi(client).get_request_logs_with_http_info(app))
 details = RequestLogsApi(client).get_request_details_with_http_info(app, logs.data[0].request_uuid)

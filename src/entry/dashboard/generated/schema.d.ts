@@ -168,6 +168,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/apps/{app_id}/releases": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Releases
+         * @description Lists the versions of one app that began in a window, in pages, newest first: each environment and version with its first and last report, from the processes that report their version and from releases that were marked.
+         */
+        get: operations["listReleases"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/apps/{app_id}/changes": {
         parameters: {
             query?: never;
@@ -858,6 +878,11 @@ export interface components {
              */
             env?: string;
             /**
+             * @description Version that the environment ran alone at that time; null while it ran several, and if none is known
+             * @example 2.14.1
+             */
+            app_version?: string | null;
+            /**
              * @description Consumer ID; null for requests without a consumer
              * @example 42
              */
@@ -942,6 +967,49 @@ export interface components {
              * @example 0.94
              */
             apdex?: number | null;
+        };
+        Release: {
+            /**
+             * @description Version of the application: `service.version`, `versions.app`, or that of a mark
+             * @example 2.14.1
+             */
+            version: string;
+            /**
+             * @description Environment
+             * @example prod
+             */
+            env: string;
+            /**
+             * Format: date-time
+             * @description Time of the first report of a process with this version, or of the mark if that is earlier
+             * @example 2026-11-20T14:05:09.123Z
+             */
+            first_seen: string;
+            /**
+             * Format: date-time
+             * @description Time of the last report of a process with this version; the time of the mark without any
+             * @example 2026-11-20T14:05:09.123Z
+             */
+            last_seen: string;
+            /**
+             * @description Number of processes that ran this version; those that give no ID count as one. 0: it was only marked.
+             * @example 3
+             */
+            instances: number;
+        };
+        ReleasePage: {
+            /** @description Items of this page: by first report, newest first */
+            data: components["schemas"]["Release"][];
+            /**
+             * @description Whether more items exist
+             * @example true
+             */
+            has_more: boolean;
+            /**
+             * @description Token for the next page; present only when `has_more` is true
+             * @example eyJhZnRlciI6WzQyXX0kXb1c9mQm1uVd2o3ZQwqzg
+             */
+            next_token?: string;
         };
         ComparedWindow: {
             /**
@@ -1519,13 +1587,21 @@ export interface components {
         /** @enum {string} */
         MetricInterval: "month" | "day" | "hour" | "minute";
         /** @enum {string} */
-        MetricGroup: "env" | "consumer_id" | "method" | "path" | "status_code";
-        MetricFilter: components["schemas"]["MetricFilterOnEnv"] | components["schemas"]["MetricFilterOnConsumerId"];
+        MetricGroup: "env" | "app_version" | "consumer_id" | "method" | "path" | "status_code";
+        MetricFilter: components["schemas"]["MetricFilterOnEnv"] | components["schemas"]["MetricFilterOnAppVersion"] | components["schemas"]["MetricFilterOnConsumerId"];
         MetricFilterOnEnv: {
             /** @enum {string} */
             field: "env" | "method" | "path";
             /** @enum {string} */
             op: "eq" | "neq" | "in" | "not_in" | "like" | "not_like" | "contains" | "not_contains";
+            /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
+            value?: string | string[];
+        };
+        MetricFilterOnAppVersion: {
+            /** @enum {string} */
+            field: "app_version";
+            /** @enum {string} */
+            op: "eq" | "neq" | "in" | "not_in" | "like" | "not_like" | "contains" | "not_contains" | "is_null" | "is_not_null";
             /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
             value?: string | string[];
         };
@@ -2602,6 +2678,56 @@ export interface operations {
             504: components["responses"]["GatewayTimeout"];
         };
     };
+    listReleases: {
+        parameters: {
+            query?: {
+                /** @description Only this environment */
+                app_env_id?: number;
+                /** @description Start of the window: only releases that began since then (ISO 8601; UTC without an offset). Default: all that are kept. */
+                start?: string;
+                /** @description End of the window: only releases that began before it (ISO 8601; UTC without an offset). Default: now. */
+                end?: string;
+                /** @description Releases per page */
+                limit?: number;
+                /** @description Token for the next page, from a previous response */
+                next_token?: string;
+            };
+            header?: never;
+            path: {
+                /** @description App ID */
+                app_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "X-Ignored-Parameters": components["headers"]["X-Ignored-Parameters"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReleasePage"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            504: components["responses"]["GatewayTimeout"];
+        };
+    };
     explainChange: {
         parameters: {
             query?: never;
@@ -2622,10 +2748,15 @@ export interface operations {
                      */
                     measure: components["schemas"]["Measure"];
                     /**
-                     * @description Start of the window (ISO 8601; in `timezone` without an offset)
+                     * @description Start of the window (ISO 8601; in `timezone` without an offset). Required without `since_release`.
                      * @example 2026-11-19T00:00:00Z
                      */
-                    since: string;
+                    since?: string | null;
+                    /**
+                     * @description In place of `since`: a version as List Releases has it. The window starts when the version began, in the environments that the filters on `env` match.
+                     * @example 2.14.1
+                     */
+                    since_release?: string | null;
                     /**
                      * @description End of the window, exclusive (ISO 8601; in `timezone` without an offset). Default: now.
                      * @example 2026-11-20T00:00:00Z
