@@ -16,6 +16,7 @@ import { FallbackModule } from './platform/http/fallback.module.js';
 import { McpModule } from './mcp/mcp.module.js';
 import { TelemetryModule } from './platform/telemetry/telemetry.module.js';
 import { PaginationModule } from './platform/paging/pagination.module.js';
+import { PrometheusModule } from './api/prometheus/prometheus.module.js';
 import { RequestLogsModule } from './api/request-logs/request-logs.module.js';
 import { TeamModule } from './api/team/team.module.js';
 import { TracesModule } from './api/traces/traces.module.js';
@@ -39,6 +40,7 @@ import { TrafficModule } from './api/traffic/traffic.module.js';
     ErrorsModule,
     InstancesModule,
     ReleasesModule,
+    PrometheusModule,
     TracesModule,
     McpModule,
     FallbackModule,

@@ -4,11 +4,15 @@
  */
 import { install } from './packages.js';
 import { GENERATED_CLIENTS } from './generated.js';
+import { PROMETHEUS } from './prometheus.js';
 import { SENDERS } from './senders.js';
 
 const started = performance.now();
 const chosen = process.argv.slice(2);
-const installations = [...new Set([...SENDERS, ...GENERATED_CLIENTS].map(({ packages }) => packages))]
+const installations = [
+  ...new Set([...SENDERS, ...GENERATED_CLIENTS].map(({ packages }) => packages)),
+  PROMETHEUS,
+]
   .filter(({ directory }) => chosen.length === 0 || chosen.includes(directory))
   .map(async (packages) => {
     const result = await install(packages)

@@ -39,6 +39,8 @@ export function listOperations(appId: number): string[] {
     `${app}/instances?app_env_id=1&limit=1`,
     `${app}/releases`,
     `${app}/releases?app_env_id=1&limit=1`,
+    `${app}/prometheus`,
+    '/v1/prometheus?routes=1',
     `${app}/request-logs`,
     ...LOG_FILTERS.map((filter) => `${app}/request-logs?${filter}`),
     `${app}/request-logs?${LOG_FILTERS.join('&')}`,

@@ -18,6 +18,7 @@ export const OPERATIONS = [
   'queryErrors',
   'listInstances',
   'listReleases',
+  'getPrometheusMetrics',
 ] as const;
 
 export type OperationId = (typeof OPERATIONS)[number];

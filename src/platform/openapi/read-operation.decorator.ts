@@ -24,16 +24,22 @@ export interface OperationOptions {
   bodies?: Bodies;
 }
 
-/** The route of an operation whose response is one JSON value. */
-export interface ReadRoute extends OperationOptions {
+/** The route of an operation whose response is one JSON value, or a text. */
+export type ReadRoute = OperationOptions & ReadOptions & ReadResponse;
+
+type ReadResponse =
+  /** Class of the 200 body. */
+  | { response: Type; text?: never }
+  /** Media types of the text. */
+  | { text: readonly string[]; response?: never };
+
+interface ReadOptions {
   /** Path below the controller's. */
   path?: string;
   /** Whether it is a POST, whose query is a JSON body. */
   hasBody?: boolean;
   /** DTO of the parameters. */
   input?: Type;
-  /** Class of the 200 body. */
-  response: Type;
 }
 
 /** The common part of the documentation of GET and POST. */
@@ -50,12 +56,18 @@ export function documentOperation({ id, tag, summary, description }: OperationOp
  * the same for all operations.
  */
 export function documentRead(route: ReadRoute): MethodDecorator {
-  const { path, hasBody = false, input, response, headers = [], bodies } = route;
+  const { path, hasBody = false, input, response, text = [], headers = [], bodies } = route;
   const responseHeaders = requiredHeaders([...READ_HEADERS, ...headers]);
   return applyDecorators(
     ...(hasBody ? [Post(path), HttpCode(200)] : [Get(path)]),
     documentOperation(route),
-    ApiOkResponse({ type: response, description: 'Success', headers: responseHeaders }),
+    ApiOkResponse({
+      description: 'Success',
+      headers: responseHeaders,
+      ...(response
+        ? { type: response }
+        : { content: Object.fromEntries(text.map((type) => [type, { schema: { type: 'string' } }])) }),
+    }),
     ...(headers.includes('ETag')
       ? [
           ApiResponse({

@@ -39,6 +39,7 @@ async fn main() {
     report("listInstances", instances);
     let releases = releases_api::list_releases(&config, app, None, None, None, None, None).await;
     report("listReleases", releases);
+    report("getPrometheusMetrics", metrics_api::get_prometheus_metrics(&config, app, None).await);
     let traffic = traffic_api::get_traffic(&config, app, None, None, None, None, None, None, None, None).await;
     report("getTraffic", traffic);
     let logs =

@@ -1,0 +1,136 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { TestApp } from '../setup/app.js';
+import { holdClock, releaseClock } from '../setup/clock.js';
+import { Tenant } from '../setup/tenant.js';
+import { findObstacle, locate } from './packages.js';
+import { PROMETHEUS } from './prometheus.js';
+
+const run = promisify(execFile);
+/** No retention reaches it. */
+const START = Date.UTC(2099, 4, 14, 9);
+const MINUTES = 60;
+const MINUTE_MS = 60_000;
+
+const obstacle = findObstacle(PROMETHEUS);
+if (obstacle !== undefined) process.stderr.write(`skipped: Prometheus, because ${obstacle}\n`);
+
+(obstacle === undefined ? describe : describe.skip)('Prometheus', () => {
+  let app: TestApp;
+  let tenant: Tenant;
+  let directory: string;
+  const scrapes: string[] = [];
+
+  /** Values by `env route status` or the like. */
+  const query = async (expression: string, at: number) => {
+    const { stdout } = await run('./scrape', [expression, String(at / 1000), ...scrapes], {
+      cwd: locate(PROMETHEUS),
+      maxBuffer: 16 * 1024 * 1024,
+    });
+    return new Map(
+      stdout
+        .split('\n')
+        .filter((line) => line !== '')
+        .map((line) => {
+          const values = Array.from(line.matchAll(/="((?:[^"\\]|\\.)*)"/g), ([, value]) => value);
+          return [values.join(' '), Number(line.slice(line.lastIndexOf(' ') + 1))];
+        }),
+    );
+  };
+
+  beforeAll(async () => {
+    directory = mkdtempSync(join(tmpdir(), 'scrapes-'));
+    holdClock(START);
+    app = await TestApp.start();
+    tenant = await Tenant.create(app);
+    for (let minute = 0; minute <= MINUTES; minute++) {
+      const at = START + minute * MINUTE_MS;
+      holdClock(at);
+      await tenant.write(
+        ...Array.from({ length: 20 }, (_, index) => ({
+          timestamp: at - MINUTE_MS / 2,
+          env: index % 2 === 0 ? 'prod' : 'staging "two"',
+          path: ['/users/{id}', '/a\\b\n"c"', null][index % 3]!,
+          status_code: index === 7 ? 500 : 200,
+          response_time_ms: 10 + index * 40,
+          response_size_bytes: 1_000 * index,
+        })),
+      );
+      const { text } = await app
+        .get(`/v1/apps/${tenant.appId}/prometheus`, tenant.key)
+        .set('Accept', 'application/openmetrics-text')
+        .buffer(true)
+        .parse((response, done) => {
+          let all = '';
+          response.setEncoding('utf8');
+          response.on('data', (chunk: string) => (all += chunk));
+          response.on('end', () => {
+            done(null, all);
+          });
+        })
+        .then(({ text: plain, body }) => ({ text: plain || (body as string) }));
+      const file = join(directory, `${minute}.txt`);
+      writeFileSync(file, text);
+      // A second later than the start of the hour, which `increase` leaves out.
+      scrapes.push(String(Math.floor(at / 1000) + (minute === 0 ? 1 : 0)), file);
+    }
+  });
+
+  afterAll(async () => {
+    await app.stop();
+    releaseClock();
+    rmSync(directory, { recursive: true, force: true });
+  });
+
+  it('computes the increases of an hour that Query Metrics counts, and its percentiles', async () => {
+    const at = START + MINUTES * MINUTE_MS;
+    const rows = await tenant.metrics({
+      since: new Date(START).toISOString(),
+      until: new Date(at).toISOString(),
+      metrics: ['requests', 'bytes_sent', 'response_time_p50', 'response_time_p95'],
+      group_by: ['env'],
+    });
+    const by = (expression: string) => query(`sum by (deployment_environment_name) (${expression})`, at);
+    const requests = await by('increase(http_server_requests_total[1h])');
+    const timed = await by('increase(http_server_request_duration_seconds_count[1h])');
+    const bytes = await by('increase(http_server_response_body_size_bytes_sum[1h])');
+    const seconds = await by('increase(http_server_request_duration_seconds_sum[1h])');
+    expect(rows).toHaveLength(2);
+    for (const row of rows) {
+      const env = String(row.env).replaceAll('"', '\\"');
+      // The extrapolation of one second.
+      const near = (value: number | undefined, expected: unknown) => {
+        expect(Math.abs((value ?? 0) / Number(expected) - 1)).toBeLessThan(1 / 3_000);
+      };
+      near(requests.get(env), row.requests);
+      near(timed.get(env), row.requests);
+      near(bytes.get(env), row.bytes_sent);
+      expect(seconds.get(env)! / (MINUTES * (env === 'prod' ? 3.7 : 4.1))).toBeCloseTo(1, 1);
+    }
+    const p95 = await query(
+      'histogram_quantile(0.95, sum by (le, deployment_environment_name) (increase(http_server_request_duration_seconds_bucket[1h])))',
+      at,
+    );
+    // The bucket from 500 to 750 ms has it.
+    expect(p95.get('prod')).toBeGreaterThan(0.5);
+    expect(p95.get('prod')).toBeLessThanOrEqual(0.75);
+  });
+
+  it('reads labels as they were sent', async () => {
+    const found = await query(
+      'sum by (http_route, http_response_status_code) (http_server_requests_total)',
+      START + 3_600_000,
+    );
+    expect([...found].sort()).toEqual(
+      [
+        ['200', expect.any(Number)],
+        [String.raw`200 /a\\b\n\"c\"`, expect.any(Number)],
+        ['200 /users/{id}', expect.any(Number)],
+        [String.raw`500 /a\\b\n\"c\"`, 61],
+      ].sort(),
+    );
+  });
+});
