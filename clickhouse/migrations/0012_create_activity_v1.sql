@@ -49,6 +49,27 @@ FROM request_counts
 WHERE endpoint_id != 0
 GROUP BY app_id, app_env_id, endpoint_id;
 -- statement
+-- What responses last said of the end of their endpoint: the headers Deprecation (RFC 9745) and Sunset (RFC 8594).
+CREATE TABLE IF NOT EXISTS endpoint_deprecations_v1
+-- cluster: CREATE TABLE IF NOT EXISTS {database}.endpoint_deprecations_v1_local ON CLUSTER {cluster}
+(
+    app_id        UInt32,
+    app_env_id    UInt32,
+    endpoint_id   UInt32,
+    seen_at       DateTime('UTC') COMMENT 'of the request',
+    deprecated_at DateTime('UTC') COMMENT '1970: not said',
+    sunset_at     DateTime('UTC') COMMENT '1970: not said'
+)
+ENGINE = ReplacingMergeTree(seen_at)
+-- cluster: ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/{database}/endpoint_deprecations_v1', '{replica}', seen_at)
+ORDER BY (app_id, app_env_id, endpoint_id)
+TTL seen_at + INTERVAL 30 DAY
+SETTINGS non_replicated_deduplication_window = 10000;
+-- cluster: SETTINGS replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800;
+-- cluster statement
+CREATE TABLE IF NOT EXISTS {database}.endpoint_deprecations_v1 ON CLUSTER {cluster} AS {database}.endpoint_deprecations_v1_local
+ENGINE = Distributed('{cluster}', '{database}', 'endpoint_deprecations_v1_local', sipHash64(app_id));
+-- statement
 -- When data of an environment last arrived: the time of the sync, not of the requests in it.
 CREATE TABLE IF NOT EXISTS env_activity_v1
 -- cluster: CREATE TABLE IF NOT EXISTS {database}.env_activity_v1_local ON CLUSTER {cluster}

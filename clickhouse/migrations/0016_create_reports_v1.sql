@@ -253,18 +253,20 @@ ENGINE = ReplacingMergeTree(updated_at)
 -- cluster: ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/global/{database}/release_marks_v1', '{shard}-{replica}', updated_at)
 ORDER BY (app_id, app_env_id, app_version);
 -- statement
--- What applications say of their API at their start: the newest of each version. An app has a number of slots; a new version takes that of
--- the oldest document, so that any number of versions and starts stay within bounds.
+-- What applications say of their API at their start, and what was imported: the newest of each environment and version. An app has a number
+-- of slots; a new version takes that of the oldest document, so that any number of versions and starts stay within bounds.
 CREATE TABLE IF NOT EXISTS api_documents_v1
 -- cluster: CREATE TABLE IF NOT EXISTS {database}.api_documents_v1_local ON CLUSTER {cluster}
 (
     app_id      UInt32,
     slot        UInt8,
+    app_env_id  UInt32 COMMENT '0: all environments',
+    is_imported Bool COMMENT 'by the operator, not sent by the application',
     app_version String COMMENT 'empty: not given',
     received_at DateTime64(3, 'UTC'),
     hash        UUID COMMENT 'of the document and the routes',
     document    String COMMENT 'JSON: the OpenAPI document as it was sent; empty: none' CODEC(ZSTD(3)),
-    routes      String COMMENT 'JSON: the routes that have a summary, as {method, path, summary}' CODEC(ZSTD(3))
+    routes      String COMMENT 'JSON: the operations of the document, and routes that have a summary' CODEC(ZSTD(3))
 )
 ENGINE = ReplacingMergeTree(received_at)
 -- cluster: ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/{database}/api_documents_v1', '{replica}', received_at)

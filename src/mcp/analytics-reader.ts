@@ -15,8 +15,10 @@ import type { Account, OperationId } from '../platform/http/account.js';
 import { readJsonLines } from '../queries/files/json-lines.js';
 import { parseExact } from '../shared/json/exact-json.js';
 import { ConsumersRepository, type NamedConsumer } from '../api/consumers/consumers.repository.js';
-import type { Endpoint } from '../api/endpoints/endpoints.dto.js';
+import type { Endpoint, EndpointList } from '../api/endpoints/endpoints.dto.js';
+import { ListEndpointsInput } from '../api/endpoints/endpoints.input.js';
 import { EndpointsRepository } from '../api/endpoints/endpoints.repository.js';
+import { EndpointsService } from '../api/endpoints/endpoints.service.js';
 import type { ErrorRow } from '../api/errors/errors.dto.js';
 import { QueryErrorsInput } from '../api/errors/errors.input.js';
 import { ErrorsService } from '../api/errors/errors.service.js';
@@ -60,6 +62,7 @@ export class AnalyticsReader {
     private readonly pipe: InputPipe,
     private readonly apps: AppsService,
     private readonly endpoints: EndpointsRepository,
+    private readonly endpointLists: EndpointsService,
     private readonly consumers: ConsumersRepository,
     private readonly appMetrics: AppMetricsService,
     private readonly requestLogs: RequestLogsService,
@@ -81,6 +84,13 @@ export class AnalyticsReader {
   ): Promise<(Endpoint & { match: Match })[]> {
     requireOperation(account, 'listEndpoints');
     return this.endpoints.search(await this.apps.require(account, appId), name, limit);
+  }
+
+  /** The endpoints with what documents and responses say of them, and documented operations never called. */
+  async readInventory(account: Account, appId: number): Promise<EndpointList> {
+    const query = { include: 'inventory' };
+    const input = await this.readInput('listEndpoints', ListEndpointsInput, account, appId, { query });
+    return this.endpointLists.readInventory(account, input);
   }
 
   async searchConsumers(

@@ -1,12 +1,13 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { App } from '../api/apps/apps.dto.js';
+import type { EndpointList } from '../api/endpoints/endpoints.dto.js';
 import type { Match } from '../api/apps/apps.service.js';
 import type { Account } from '../platform/http/account.js';
 import type { AnalyticsReader } from './analytics-reader.js';
 import { findNearest } from '../shared/nearest.js';
 import { chooseApp } from './scope.js';
 import { type Cell, fitTable } from './tool-result.js';
-import type { FindArguments } from './tools.js';
+import { type FindArguments, INVENTORY_KINDS } from './tools.js';
 
 /** Each app takes two queries. */
 const MAX_APPS_SEARCHED = 10;
@@ -36,11 +37,18 @@ export async function find(
   const apps = appName === undefined ? all : [chooseApp(all, appName)];
   const searched = apps.slice(0, MAX_APPS_SEARCHED);
   const has = (wanted: Found['kind']) => kind === undefined || kind === wanted;
+  const inventoryKind = INVENTORY_KINDS.find((one) => one === kind);
   const lists: Found[][] = [
     has('app') ? chooseNames(query, apps.map(describeApp)) : [],
     ...(has('env') ? apps.map((app) => chooseNames(query, describeEnvs(app))) : []),
   ];
   for (const { id: appId, name: app } of searched) {
+    if (inventoryKind)
+      lists.push(
+        listOperations(await reader.readInventory(account, appId), inventoryKind)
+          .filter(({ name }) => name.toLowerCase().includes(query.toLowerCase()))
+          .map((found) => ({ ...found, app, match: found.name === query ? 'exact' : 'contains' })),
+      );
     if (has('endpoint'))
       lists.push(
         (await reader.searchEndpoints(account, appId, query, limit)).map(({ id, method, path, match }) => ({
@@ -102,6 +110,38 @@ export async function find(
       ? { leftOut: `${rows.length - shown} names; use kind, app or a longer query, or raise max_tokens` }
       : undefined,
   );
+}
+
+/** The endpoints of a kind, those with the most requests first. */
+function listOperations(
+  { data, never_called = [] }: EndpointList,
+  kind: (typeof INVENTORY_KINDS)[number],
+): Omit<Found, 'app' | 'match'>[] {
+  if (kind === 'never_called')
+    return never_called.map(({ method, path, deprecated, summary }) => ({
+      kind,
+      id: null,
+      name: path,
+      detail: [method, ...(deprecated ? ['deprecated'] : []), ...(summary === null ? [] : [summary])].join(
+        ', ',
+      ),
+    }));
+  return data
+    .filter((endpoint) => (kind === 'deprecated' ? endpoint.deprecated : endpoint.documented === false))
+    .sort((a, b) => (b.requests_30d ?? 0) - (a.requests_30d ?? 0))
+    .map(
+      ({ id, method, path, requests_30d = 0, consumers_30d = 0, sunset = null, last_request_at = null }) => ({
+        kind,
+        id,
+        name: path,
+        detail: [
+          method,
+          `${requests_30d} requests of ${consumers_30d} consumers in 30 days`,
+          ...(last_request_at === null ? [] : [`last ${last_request_at}`]),
+          ...(sunset === null ? [] : [`sunset ${sunset}`]),
+        ].join(', '),
+      }),
+    );
 }
 
 function chooseNames(query: string, names: readonly Omit<Found, 'match'>[]): Found[] {

@@ -6,7 +6,7 @@ const MCP = `
 Send JSON-RPC to [mcp](mcp) by POST, with the key as \`Api-Key\` or as \`Authorization: Bearer\`. There are no sessions, and one
 message is one request. \`request-analytics mcp\` offers the same tools over standard input and output. All of them read only:
 
-- \`find\`: apps, environments, endpoints and consumers by text. Begin here if you do not know a name.
+- \`find\`: apps, environments, endpoints and consumers by text. Begin here if you do not know a name. Also deprecated and undocumented endpoints, and operations that nobody calls.
 - \`metrics\`: counts, errors, sizes and response times: the whole, the top groups, or a series; with the period before.
 - \`explain_change\`: two windows: which endpoint, consumer and status moved, and its share of the change.
 - \`errors\`: grouped errors and exceptions: how often, for how many consumers, since when, a request of each.

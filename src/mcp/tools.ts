@@ -76,9 +76,12 @@ const windowed = {
   status: text().optional().describe('Such as 5xx,404'),
 };
 
+export const INVENTORY_KINDS = ['deprecated', 'undocumented', 'never_called'] as const;
+const FOUND_KINDS = ['app', 'env', 'endpoint', 'consumer', 'release', ...INVENTORY_KINDS] as const;
+
 const FIND = args({
   query: text().optional().describe('Text in, or like, a name'),
-  kind: word(['app', 'env', 'endpoint', 'consumer', 'release']).optional(),
+  kind: word(FOUND_KINDS).optional(),
   app: text().optional(),
   limit: z.int().min(1).max(100).default(10),
   max_tokens: common.max_tokens,
@@ -180,7 +183,7 @@ export const TOOLS: Readonly<
 > = {
   find: {
     description:
-      'Find names of apps, environments, endpoints and consumers; releases by kind. Begin here if you do not know a name.',
+      'Find names of apps, environments, endpoints and consumers; others by kind. Begin here without a name.',
     inputSchema: FIND,
   },
   metrics: {

@@ -17,6 +17,7 @@ export const INGEST_TABLES = [
   'reported_errors',
   'instance_reports',
   'api_documents_v1',
+  'endpoint_deprecations_v1',
   'logged_spans',
   'logged_messages',
   'percentile_accuracy_v1',

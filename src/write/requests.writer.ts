@@ -18,6 +18,7 @@ import {
   weighError,
   weighRequest,
 } from './row-encoder.js';
+import { findDeprecationRows } from './deprecation-rows.js';
 import { findExceptionRow } from './error-row.js';
 import { type SpanRecord, readSpanRecords, weighSpan } from '../records/span-record.js';
 
@@ -141,10 +142,11 @@ export class RequestsWriter {
     );
     const spans = await listSpans(appId, resolved, work);
     pieces.push(...(await work.run(encodePieces('logged_spans', spans, (row) => row, weighSpan))));
-    const errors = resolved
-      .filter(({ record }) => !record.excluded_from_logs)
-      .flatMap(({ record, ids }) => findExceptionRow(appId, record, ids) ?? []);
+    const logged = resolved.filter(({ record }) => !record.excluded_from_logs);
+    const errors = logged.flatMap(({ record, ids }) => findExceptionRow(appId, record, ids) ?? []);
     pieces.push(...(await work.run(encodePieces('reported_errors', errors, (row) => row, weighError))));
+    const deprecations = findDeprecationRows(appId, logged);
+    pieces.push(...(await work.run(encodePieces('endpoint_deprecations_v1', deprecations, (row) => row))));
     const batch = {
       // Derived from its requests, so that two processes without Redis write the same batches if they import
       // the same file.

@@ -39,6 +39,7 @@ const CASES: Readonly<Record<string, Call>> = {
   'listApps.plain': '/v1/apps',
   'listEndpoints.plain': 'endpoints',
   'listEndpoints.filtered': 'endpoints?app_env_id=1&method=GET&path=/users/*',
+  'listEndpoints.inventory': 'endpoints?include=inventory&app_env_id=1',
   'listConsumers.plain': 'consumers',
   'listConsumers.since': 'consumers?limit=1&requests_since=2099-05-01',
   'getRequestLogs.plain': 'request-logs',

@@ -17,7 +17,7 @@ const UUID = '67e55044-10b1-426f-9247-bb680e5fe0c8';
 const PARAMETERS: Record<string, string[]> = {
   getTeam: [],
   listApps: [],
-  listEndpoints: ['app_id', 'app_env_id', 'method', 'path'],
+  listEndpoints: ['app_id', 'app_env_id', 'method', 'path', 'include'],
   listConsumers: ['app_id', 'requests_since', 'limit', 'next_token'],
   listInstances: ['app_id', 'app_env_id', 'start', 'end', 'periods', 'limit', 'next_token'],
   listReleases: ['app_id', 'app_env_id', 'start', 'end', 'limit', 'next_token'],

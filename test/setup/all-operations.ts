@@ -33,6 +33,8 @@ export function listOperations(appId: number): string[] {
     `${app}/refused-senders`,
     `${app}/endpoints`,
     `${app}/endpoints?app_env_id=1&method=GET&path=/users/*`,
+    `${app}/endpoints?include=inventory`,
+    `${app}/endpoints?include=inventory&app_env_id=1`,
     `${app}/consumers`,
     `${app}/consumers?limit=1&requests_since=2020-01-01`,
     `${app}/instances`,

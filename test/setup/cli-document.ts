@@ -34,10 +34,12 @@ function renderCommand(command: Command, heading: string): string[] {
   const path = command.parent?.parent ? `${command.parent.name()} ${command.name()}` : command.name();
   const members = command.commands.filter((member) => member.name() !== 'help');
   const title = `${heading} ${path}\n`;
-  if (members.length === 0) return [title, `\`\`\`text\n${readHelp(command)}\n\`\`\`\n`];
+  const help = `\`\`\`text\n${readHelp(command)}\n\`\`\`\n`;
+  if (members.length === 0) return [title, help];
   return [
     title,
-    `${command.description()}\n`,
+    // `openapi` does something by itself.
+    command.name() === 'openapi' ? help : `${command.description()}\n`,
     ...members.flatMap((member) => renderCommand(member, `${heading}#`)),
   ];
 }

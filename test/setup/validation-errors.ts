@@ -59,10 +59,9 @@ export const REASONS = {
     msg: `Input should be a valid datetime or date, ${error}`,
     ctx: { error },
   }),
-  notHourOrDay: {
-    type: 'literal_error',
-    msg: "Input should be 'hour' or 'day'",
-    ctx: { expected: "'hour' or 'day'" },
+  notOneOf: (words: readonly string[]) => {
+    const expected = words.map((word) => `'${word}'`).join(' or ');
+    return { type: 'literal_error', msg: `Input should be ${expected}`, ctx: { expected } };
   },
   unknownTimezone: { type: 'value_error', msg: 'Value error, unknown timezone', ctx: { error: {} } },
   startNotBeforeEnd: {
@@ -157,7 +156,7 @@ function listReasons({ name, schema }: Parameter): [Reason, readonly string[]][]
   if (format === 'uuid') return NOT_UUIDS.map(([value, why]) => [notAUuid(why), [value]]);
   if (name === 'next_token') return [[REASONS.invalidToken, NOT_TOKENS], ...length];
   if (name === 'timezone') return [[REASONS.unknownTimezone, NOT_ZONES]];
-  if (schema.enum) return [[REASONS.notHourOrDay, ['', 'week', 'Hour', 'hour ', 'hours']]];
+  if (schema.enum) return [[REASONS.notOneOf(schema.enum), ['', 'week', 'Hour', 'hour ', 'hours']]];
   if (schema.pattern) return [[mismatch, NOT_STATUSES], ...length];
   if (maxLength === undefined) return NOT_TIMESTAMPS.map(([value, why]) => [notATimestamp(why), [value]]);
   return length;

@@ -16,7 +16,9 @@ export class EndpointsController {
     id: 'listEndpoints',
     tag: 'Endpoints',
     summary: 'List Endpoints',
-    description: 'Lists the API endpoints of one app, by path and then method, without pagination.',
+    description:
+      'Lists the API endpoints of one app, by path and then method, without pagination. With `include=inventory`, ' +
+      'compares what was called with the OpenAPI documents of the app.',
     input: ListEndpointsInput,
     response: EndpointList,
   })

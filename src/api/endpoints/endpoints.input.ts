@@ -1,4 +1,4 @@
-import { IsInt, IsOptional, Min } from 'class-validator';
+import { IsIn, IsInt, IsOptional, Min } from 'class-validator';
 import { AppInput } from '../../platform/input/app-input.js';
 import { IsText } from '../../platform/input/constraints.js';
 import { EmptyTo, ToInteger } from '../../platform/input/conversions.js';
@@ -26,4 +26,14 @@ export class ListEndpointsInput extends AppInput {
   @IsOptional()
   @IsText(1024)
   path?: string;
+
+  @QueryParameter({
+    description:
+      'What else the response has. `inventory`: what the OpenAPI documents of the app say of each endpoint, its requests ' +
+      'in the last 30 days, and documented operations that were never called',
+    examples: ['inventory'],
+  })
+  @IsOptional()
+  @IsIn(['inventory'])
+  include?: 'inventory';
 }

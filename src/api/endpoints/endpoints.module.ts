@@ -8,6 +8,6 @@ import { EndpointsService } from './endpoints.service.js';
   imports: [AppsModule],
   controllers: [EndpointsController],
   providers: [EndpointsService, EndpointsRepository],
-  exports: [EndpointsRepository],
+  exports: [EndpointsService, EndpointsRepository],
 })
 export class EndpointsModule {}

@@ -8,6 +8,7 @@ type Schemas = components['schemas'];
 export type Team = Schemas['Team'];
 export type App = Schemas['App'];
 export type Consumer = Schemas['Consumer'];
+export type Endpoint = Schemas['Endpoint'];
 export type RequestLog = Schemas['RequestLog'];
 export type RequestDetails = Schemas['RequestDetails'];
 export type Span = Schemas['Span'];
@@ -134,6 +135,16 @@ export class Api {
     const params = { path: { app_id } };
     return this.cached(`endpoints ${app_id}`, true, async () =>
       this.unwrap(await this.client.GET('/v1/apps/{app_id}/endpoints', { params })),
+    );
+  }
+
+  /** The endpoints with what documents and responses say of them. @param app_env_id undefined: any */
+  inventory(app_id: number, app_env_id: number | undefined) {
+    const query = { include: 'inventory' as const, ...(app_env_id !== undefined && { app_env_id }) };
+    return this.cached(`inventory ${app_id} ${app_env_id ?? ''}`, false, async () =>
+      this.unwrap(
+        await this.client.GET('/v1/apps/{app_id}/endpoints', { params: { path: { app_id }, query } }),
+      ),
     );
   }
 

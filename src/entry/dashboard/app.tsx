@@ -4,6 +4,7 @@ import { Apps } from './apps.js';
 import { EmptyApp, NoApps } from './empty.js';
 import { Filters } from './filters.js';
 import { Header } from './header.js';
+import { Inventory } from './inventory.js';
 import { Overview } from './overview.js';
 import { preloadSeries } from './overview-data.js';
 import { Problem } from './problem.js';
@@ -12,6 +13,9 @@ import { type Session, SessionContext, toFailure, useWhileVisible } from './sess
 import { SignIn, explainKey } from './sign-in.js';
 import { type State, useUrlState } from './state.js';
 import { isKeyKept, onKeyRemoved, readStoredKey, removeStoredKey, storeKey } from './stored-key.js';
+
+const VIEWS = { overview: Overview, requests: Requests, inventory: Inventory };
+const TITLES = { apps: null, overview: 'Overview', requests: 'Requests', inventory: 'Inventory' };
 
 /** How often a team without data is requested again. */
 const FIRST_DATA_MS = 10_000;
@@ -79,15 +83,15 @@ function Dashboard({ api, end }: { api: Api; end: (reason: string | null) => voi
   const app = findApp(apps, state);
   const view = chooseView(state, apps);
   useEffect(() => {
-    const name = view === 'overview' ? 'Overview' : 'Requests';
-    document.title = app && view !== 'apps' ? `${name} · ${app.name.slice(0, 80)}` : 'Request Analytics';
+    const name = TITLES[view];
+    document.title = app && name !== null ? `${name} · ${app.name.slice(0, 80)}` : 'Request Analytics';
   }, [view, app]);
   const session = useMemo<Session | null>(
     () => (apps && app ? { api, apps, app, state, go, retries, fail } : null),
     [api, apps, app, state, go, retries, fail],
   );
   const hasData = app !== undefined && app.envs.length > 0;
-  const View = view === 'apps' ? Apps : !hasData ? EmptyApp : view === 'overview' ? Overview : Requests;
+  const View = view === 'apps' ? Apps : hasData ? VIEWS[view] : EmptyApp;
   return (
     <SessionContext.Provider value={session}>
       <a class="skip" href="#main">
@@ -106,7 +110,7 @@ function Dashboard({ api, end }: { api: Api; end: (reason: string | null) => voi
           retry();
         }}
       />
-      {session && hasData && view !== 'apps' && <Filters />}
+      {session && hasData && (view === 'overview' || view === 'requests') && <Filters />}
       {session ? (
         <View key={app?.id} />
       ) : apps ? (

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import type { ExportQuery } from './api.js';
-import { Popover, Text } from './parts.js';
+import { Popover, Text, saveFile } from './parts.js';
 import type { Column } from './request-columns.js';
 import { listLogFilters, toFailure, useSession } from './session.js';
 import { toIso } from './time.js';
@@ -21,12 +21,7 @@ export function useExport() {
     setIsBusy(true);
     setSaid('Exporting…');
     try {
-      const url = URL.createObjectURL(await api.exportFile(app.id, body));
-      const link = document.createElement('a');
-      link.href = url;
-      link.download = name;
-      link.click();
-      setTimeout(() => URL.revokeObjectURL(url), 60_000);
+      saveFile(await api.exportFile(app.id, body), name);
       setSaid('Saved');
     } catch (error) {
       const failure = toFailure(error);
@@ -82,7 +77,7 @@ export function Export(props: { from: number; until: number | null; columns: Col
 }
 
 /** Such as `shop-api_2026-11-25`, or with the last day. */
-function nameFile(app: string, from: number, until: number | null): string {
+export function nameFile(app: string, from: number, until: number | null): string {
   const slug = app
     .toLowerCase()
     .replaceAll(/[^\p{L}\p{N}]+/gu, '-')

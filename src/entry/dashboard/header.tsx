@@ -95,6 +95,7 @@ export function Header(props: {
         {hasSeveral && view('apps', 'Apps')}
         {view('overview', 'Overview')}
         {view('requests', 'Requests')}
+        {view('inventory', 'Inventory')}
       </nav>
       <div class="right">
         {app && (app.envs.length > 0 || !isOfApp) && (

@@ -63,6 +63,16 @@ export function Field({ label, children }: { label: string; children: ComponentC
   );
 }
 
+/** Saves a file where the browser keeps downloads. */
+export function saveFile(file: Blob, name: string) {
+  const url = URL.createObjectURL(file);
+  const link = document.createElement('a');
+  link.href = url;
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(url), 60_000);
+}
+
 /** Copies the text. Without a secure context, for example over plain HTTP, it uses the older command. */
 async function copy(text: string): Promise<boolean> {
   try {

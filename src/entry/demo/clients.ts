@@ -1,6 +1,6 @@
 import type { ConsumerRecord } from '../../records/request-record.js';
 import { type DemoConsumer, pickConsumer, pickDeveloper } from './consumers.js';
-import { type DemoEndpoint, ENDPOINTS } from './endpoints.js';
+import { DEPRECATED, type DemoEndpoint, ENDPOINTS } from './endpoints.js';
 import { pickAddress, pickInternalAddress, pickPlace } from './ip-ranges.js';
 import { type Choices, type Random, Weighted } from '../../shared/random.js';
 
@@ -69,13 +69,14 @@ function toClient(
   { record, addresses, place, userAgent }: DemoConsumer,
   random: Random,
 ): DemoClient {
+  const isFaithful = DEPRECATED.callers.includes(record.identifier) && random.chance(DEPRECATED.share);
   return {
     env,
     consumer: record,
     address: random.pick(addresses),
     country: place.country,
     userAgent,
-    endpoint: ANY_ENDPOINT.pick(random),
+    endpoint: isFaithful ? DEPRECATED.endpoint : ANY_ENDPOINT.pick(random),
   };
 }
 

@@ -249,5 +249,45 @@ export const ENDPOINTS: readonly DemoEndpoint[] = [
   }),
 ];
 
+/** The route that its responses call deprecated; those who still call it, and its share of their requests. */
+export const DEPRECATED = {
+  endpoint: endpoint('GET /v1/stock/{sku}', {
+    entity: 'stock',
+    weight: 0,
+    latencyMs: 12,
+    responseBytes: 170,
+    statuses: READ,
+  }),
+  callers: ['amber-outfitters', 'cobalt-outfitters'],
+  share: 0.15,
+};
+
+/** The route that the document of the demo leaves out, and an operation of it that nobody calls. */
+const UNDOCUMENTED = 'POST /v1/webhooks/shipping';
+const NEVER_CALLED = { method: 'DELETE', path: '/v1/customers/{customer_id}' };
+
+/** The OpenAPI document of the demo; its server has the beginning that all routes share. */
+export function createDocument() {
+  const routes = [...ENDPOINTS, DEPRECATED.endpoint, NEVER_CALLED];
+  const paths: Record<string, Record<string, object>> = {};
+  for (const { method, path } of routes) {
+    if (`${method} ${path}` === UNDOCUMENTED) continue;
+    const [, template = path, tag = ''] = /^\/v1(\/(\w+).*)$/.exec(path) ?? [];
+    const name = template.replaceAll(/[^a-z]+(.)?/g, (_, letter?: string) => letter?.toUpperCase() ?? '');
+    const operation = {
+      operationId: method.toLowerCase() + name,
+      tags: [tag],
+      ...(path === DEPRECATED.endpoint.path && { deprecated: true }),
+    };
+    paths[template] = { ...paths[template], [method.toLowerCase()]: operation };
+  }
+  return {
+    openapi: '3.1.0',
+    info: { title: 'Shop API', version: '1.0.0' },
+    servers: [{ url: 'https://api.shop.example/v1' }],
+    paths,
+  };
+}
+
 /** The route that the demo marks as excluded from logs and traffic (docs/contract.md#excluded-endpoints). */
 export const EXCLUDED = { method: 'POST', path: '/internal/metrics' };

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { isStaticAssetOrHealthCheck } from '../../sources/decoding/log-exclusion.js';
-import { ENDPOINTS, EXCLUDED } from './endpoints.js';
+import { DEPRECATED, ENDPOINTS, EXCLUDED } from './endpoints.js';
 import type { DemoRequest } from './demo-request.js';
 import { requestsBetween, requestsOfSlot } from './generator.js';
 import { DAY_MS, SLOT_MS } from './traffic-curve.js';
@@ -45,7 +45,7 @@ describe('15 days of requests', () => {
 
   it('call every endpoint, the health checks, the excluded one, and paths without a route', () => {
     const routes = countBy(({ method, path }) => `${method} ${path ?? ''}`);
-    const expected = ENDPOINTS.map(({ method, path }) => `${method} ${path}`);
+    const expected = [...ENDPOINTS, DEPRECATED.endpoint].map(({ method, path }) => `${method} ${path}`);
     const others = ['GET /healthz', 'GET /ready', `${EXCLUDED.method} ${EXCLUDED.path}`, 'GET '];
     expect([...routes.keys()].sort()).toEqual([...expected, ...others].sort());
   });
@@ -100,6 +100,14 @@ describe('15 days of requests', () => {
       const findMedianTime = (requests: DemoRequest[]) =>
         median(requests.filter(({ path }) => path === SLOW.path).map((request) => request.response_time_ms));
       expect(findMedianTime(since(3))).toBeGreaterThan(5 * findMedianTime(before(3)));
+    });
+
+    it('of a deprecated route that two customers still call', () => {
+      const calls = recent.filter(({ path }) => path === DEPRECATED.endpoint.path);
+      expect([...countBy(({ consumer }) => consumer?.identifier ?? '', calls).keys()].sort()).toEqual(
+        DEPRECATED.callers,
+      );
+      expect(calls.length).toBeGreaterThan(20);
     });
 
     it('of a consumer whose requests fail since two days ago', () => {

@@ -5,9 +5,11 @@ import { findTokenIdentifier } from '../../access/tokens/write-token.js';
 import type { ClickHouse } from '../../store/client/clickhouse.client.js';
 import { trafficRetainedFrom } from '../../config/retention.js';
 import type { Config } from '../../config/config.js';
+import { listOperations } from '../../sources/decoding/api-document.js';
+import { finish } from '../../shared/async/slices.js';
 import { RequestsWriter } from '../../write/requests.writer.js';
 import { demoKey } from './demo-key.js';
-import { EXCLUDED } from './endpoints.js';
+import { EXCLUDED, createDocument } from './endpoints.js';
 import { Loader, type DemoSample, getSteps, listBlocks } from './loader.js';
 import { SeedProgress } from './progress-log.js';
 import { DAY_MS } from './traffic-curve.js';
@@ -19,6 +21,7 @@ const TOKEN = 'demo';
 const TOKEN_OF_KEY = 'DEMO_API_KEY';
 const EXCLUSION = 'endpoint excluded';
 const RELEASES = 'releases marked';
+const DOCUMENT = 'document imported';
 const BLOCKS_PER_LINE = 10;
 
 /**
@@ -66,7 +69,15 @@ async function createToken(admin: Admin, appId: number, key: string | undefined)
 async function load(store: ClickHouse, sample: DemoSample, report: (line: string) => void): Promise<void> {
   const blocks = listBlocks(sample.origin, sample.now);
   const steps = blocks.map(getSteps).flatMap(({ started, done }) => [started, done]);
-  const progress = await SeedProgress.open(store, sample.appId, [...steps, EXCLUSION, RELEASES]);
+  const progress = await SeedProgress.open(store, sample.appId, [...steps, EXCLUSION, RELEASES, DOCUMENT]);
+  // Only once, so that a document of somebody who tries the import stays.
+  if (!progress.isDone(DOCUMENT)) {
+    const document = createDocument();
+    const routes = finish(listOperations(document));
+    const texts = { document: JSON.stringify(document), routes: JSON.stringify(routes) };
+    await createAdmin(store).documents.import(sample.appId, undefined, texts);
+    await progress.markDone(DOCUMENT);
+  }
   const loader = new Loader(RequestsWriter.create(store), progress, sample);
   const missing = blocks.filter((block) => !progress.isDone(getSteps(block).done));
   for (const [index, block] of missing.entries()) {

@@ -2,6 +2,7 @@ import type { ClickHouse } from '../../store/client/clickhouse.client.js';
 import { LocalCoordinator, type WriterCoordinator } from '../../coordination/writer-coordinator.js';
 import { ApiKeysAdmin } from './api-keys.admin.js';
 import { AppsAdmin } from './apps.admin.js';
+import { DocumentsAdmin } from './documents.admin.js';
 import { EndpointsAdmin } from './endpoints.admin.js';
 import { ReleasesAdmin } from './releases.admin.js';
 import { RowChanges } from './row-change.js';
@@ -26,5 +27,6 @@ export function createAdmin(store: ClickHouse, coordinator: WriterCoordinator = 
     writeTokens: new WriteTokensAdmin(store, changes, apps),
     endpoints: new EndpointsAdmin(store, changes, apps),
     releases: new ReleasesAdmin(store, apps),
+    documents: new DocumentsAdmin(store, coordinator, apps),
   };
 }

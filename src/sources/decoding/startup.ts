@@ -1,23 +1,20 @@
 import type { Steps } from '../../shared/async/slices.js';
-import { stringifyExact } from '../../shared/json/exact-json.js';
-import { parseJson } from '../../shared/json/parse-json.js';
 import {
-  InvalidRecordError,
   type JsonObject,
   LenientReader,
   decodeObject,
   decodeText,
   explainFailure,
-  isAbsent,
   objectDecoder,
   textDecoder,
 } from '../../records/decoding/decoders.js';
-import { hasMoreValues } from '../../records/limits.js';
+import type { DescribedRoute } from '../../records/described-route.js';
 import type { DimensionNames } from '../../records/names/name-registry.js';
 import { sanitize, truncate } from '../../records/text.js';
 import type { ApiDocument } from '../../write/batches/message.js';
 import type { RejectedEntries } from '../../write/batches/rejected-entries.js';
 import { createEnvName } from '../intake/create-message.js';
+import { MAX_SUMMARY, decodeDocument, listOperations } from './api-document.js';
 import { type EntryDecoder, parseList } from './lists.js';
 import { normalizeRoutePattern } from './path-pattern.js';
 import { decodeMethod } from './request-decoders.js';
@@ -25,10 +22,6 @@ import { decodeMethod } from './request-decoders.js';
 /** Largest number of packages of an application, and longest name or version of a package. */
 const MAX_VERSIONS = 100;
 export const MAX_VERSION = 128;
-const MAX_SUMMARY = 256;
-/** Longest document in bytes, and largest number of its values: it is parsed in one step. */
-const MAX_DOCUMENT = 4 * 1024 * 1024;
-const MAX_DOCUMENT_VALUES = 400_000;
 
 /** What an application says of itself at its start, whatever the protocol. */
 interface Startup {
@@ -49,7 +42,7 @@ export function* readStartup(
   now: number,
   rejected: RejectedEntries,
 ): Steps<Startup> {
-  const summaries: { method: string; path: string; summary: string }[] = [];
+  const summaries: DescribedRoute[] = [];
   const decodeEndpoint: EntryDecoder<DimensionNames> = (value, name, reader) => {
     const route = decodeObject(value, name);
     const method = decodeMethod(route.method, `${name}.method`);
@@ -59,12 +52,13 @@ export function* readStartup(
     return { ...createEnvName(env, now), method, path };
   };
   const endpoints = yield* parseList(source.paths, 'paths', decodeEndpoint, rejected);
-  const document = readDocument(source.openapi, rejected);
-  const hasDocument = document !== '' || summaries.length > 0;
+  const { text, operations } = yield* readDocument(source.openapi, rejected);
+  const routes = [...operations, ...summaries];
+  const hasDocument = text !== '' || routes.length > 0;
   return {
     endpoints,
     versions: readVersions(source.versions, rejected),
-    apiDocument: hasDocument ? { document, routes: JSON.stringify(summaries) } : null,
+    apiDocument: hasDocument ? { document: text, routes: JSON.stringify(routes) } : null,
   };
 }
 
@@ -84,24 +78,15 @@ function readVersions(value: unknown, rejected: RejectedEntries): Record<string,
 }
 
 /** A document that is too large or no JSON object is left out, and the message is accepted without it. */
-function readDocument(value: unknown, rejected: RejectedEntries): string {
+function* readDocument(
+  value: unknown,
+  rejected: RejectedEntries,
+): Steps<{ text: string; operations: DescribedRoute[] }> {
   try {
-    return decodeDocument(value);
+    const decoded = decodeDocument(value);
+    if (decoded) return { text: decoded.text, operations: yield* listOperations(decoded.document) };
   } catch (error) {
     rejected.warn(explainFailure(error, 'openapi'));
-    return '';
   }
-}
-
-/** @param value an object, its JSON text, or a JSON string with that text */
-function decodeDocument(value: unknown): string {
-  const json = typeof value === 'string' ? value : isAbsent(value) ? '' : stringifyExact(value);
-  const text = sanitize(json.startsWith('"') ? String(JSON.parse(json)) : json);
-  if (text === '' || text === 'null') return '';
-  if (Buffer.byteLength(text) > MAX_DOCUMENT)
-    throw new InvalidRecordError(`openapi: must have at most ${MAX_DOCUMENT} bytes`);
-  if (hasMoreValues(text, MAX_DOCUMENT_VALUES))
-    throw new InvalidRecordError(`openapi: must have at most ${MAX_DOCUMENT_VALUES} values`);
-  decodeObject(parseJson(text), 'openapi');
-  return text;
+  return { text: '', operations: [] };
 }

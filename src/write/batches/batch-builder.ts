@@ -6,6 +6,7 @@ import { dateTime64 } from '../../records/names/id-generator.js';
 import type { DimensionNames, NameRegistry, WithIds } from '../../records/names/name-registry.js';
 import type { RequestRecord } from '../../records/request-record.js';
 import { encodePieces, toCountRow, toLogRow, weighCount, weighError, weighRequest } from '../row-encoder.js';
+import { type DeprecationRow, findDeprecationRows } from '../deprecation-rows.js';
 import { type ErrorRow, findExceptionRow, toErrorRow } from '../error-row.js';
 import { type SpanRecord, weighSpan } from '../../records/span-record.js';
 import { hashUuid } from '../../shared/hash-uuid.js';
@@ -43,6 +44,7 @@ interface RowsByTable extends InstanceRows {
   reported_errors: ErrorRow[];
   instance_reports: NonNullable<ReturnType<typeof reportRow>>[];
   api_documents_v1: ApiDocumentRow[];
+  endpoint_deprecations_v1: DeprecationRow[];
   logged_spans: (SpanRecord & { app_id: number; app_env_id: number | undefined })[];
   logged_messages: (LogMessage & { app_id: number; app_env_id: number | undefined })[];
   counted_records_v1: CountedRecordRow[];
@@ -143,15 +145,20 @@ export class BatchBuilder {
       });
       if (error) rows.reported_errors.push(error);
     });
+    rows.endpoint_deprecations_v1.push(...findDeprecationRows(appId, placed));
     await work.forEach(await work.wait(this.resolve(appId, errors)), ({ record, ids }) => {
       rows.reported_errors.push(toErrorRow(appId, record, ids));
     });
     const counted = counts.map(({ record }) => record);
     for (const row of await this.intervals.findNew(appId, counted)) rows.percentile_accuracy_v1.push(row);
     await work.wait(this.addInstanceCounts(rows, appId, messages, requests, points));
-    for (const row of await work.wait(this.documents.findNew(appId, messages)))
-      rows.api_documents_v1.push(row);
     const envIds = new Map(names.map(({ record }, index) => [record.env, named[index]?.ids.app_env_id]));
+    const documents = messages.flatMap(({ env, apiDocument, report }) => {
+      const subject = { app_env_id: envIds.get(env) ?? 0, is_imported: false };
+      return apiDocument ? { ...subject, app_version: report?.app_version ?? '', ...apiDocument } : [];
+    });
+    for (const row of await work.wait(this.documents.findNew(appId, documents)))
+      rows.api_documents_v1.push(row);
     for (const message of messages) {
       const row = reportRow(appId, message, envIds.get(message.env));
       if (row) rows.instance_reports.push(row);
@@ -226,6 +233,7 @@ function noRows(): RowsByTable {
     reported_errors: [],
     instance_reports: [],
     api_documents_v1: [],
+    endpoint_deprecations_v1: [],
     logged_spans: [],
     logged_messages: [],
     percentile_accuracy_v1: [],
@@ -248,6 +256,7 @@ function* encode(rows: RowsByTable): Steps<Piece[]> {
     ...(yield* encodePieces('reported_errors', reported_errors, (row) => row, weighError)),
     ...(yield* encodePieces('instance_reports', instance_reports, (row) => row)),
     ...(yield* encodePieces('api_documents_v1', rows.api_documents_v1, (row) => row, weighDocument)),
+    ...(yield* encodePieces('endpoint_deprecations_v1', rows.endpoint_deprecations_v1, (row) => row)),
     ...(yield* encodePieces('logged_spans', rows.logged_spans, (row) => row, weighSpan)),
     ...(yield* encodePieces('logged_messages', rows.logged_messages, (row) => row, weighLogMessage)),
     ...(yield* encodePieces('percentile_accuracy_v1', rows.percentile_accuracy_v1, (row) => row)),

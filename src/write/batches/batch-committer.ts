@@ -8,6 +8,7 @@ import { requestKey } from '../known-requests.js';
 import { type Hold, LeaseLost } from '../../coordination/lease.js';
 import type { RequestClaims } from '../request-claims.js';
 import type { Telemetry } from '../../telemetry/telemetry.js';
+import { ApiDocuments } from './api-documents.js';
 import { type AppMessage, type BatchBuilder, requestsIn } from './batch-builder.js';
 import { BatchQueue } from './batch-queue.js';
 import type { DueInstances, InstanceCounts } from './instance-counts.js';
@@ -251,7 +252,7 @@ function instanceKeysIn(messages: readonly AppMessage[]): string[] {
 
 /** The claims on the documents of apps, of which one writer chooses those to store. */
 function documentKeysIn(messages: readonly AppMessage[]): string[] {
-  return messages.flatMap(({ app_id, message }) => (message.apiDocument ? [`documents/${app_id}`] : []));
+  return messages.flatMap(({ app_id, message }) => (message.apiDocument ? [ApiDocuments.claim(app_id)] : []));
 }
 
 function instanceKey(appId: number, instanceUuid: string): string {

@@ -33,7 +33,7 @@ async fn main() {
     let since = || "2020-01-01".to_string();
     report("getTeam", team_api::get_team(&config).await);
     report("listApps", apps_api::list_apps(&config).await);
-    report("listEndpoints", endpoints_api::list_endpoints(&config, app, None, None, None).await);
+    report("listEndpoints", endpoints_api::list_endpoints(&config, app, None, None, None, None).await);
     report("listConsumers", consumers_api::list_consumers(&config, app, None, None, None).await);
     let instances = instances_api::list_instances(&config, app, None, None, None, None, None, None).await;
     report("listInstances", instances);

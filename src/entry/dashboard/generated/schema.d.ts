@@ -53,7 +53,7 @@ export interface paths {
         };
         /**
          * List Endpoints
-         * @description Lists the API endpoints of one app, by path and then method, without pagination.
+         * @description Lists the API endpoints of one app, by path and then method, without pagination. With `include=inventory`, compares what was called with the OpenAPI documents of the app.
          */
         get: operations["listEndpoints"];
         put?: never;
@@ -379,10 +379,102 @@ export interface components {
              * @example /v1/users/{user_id}
              */
             path: string;
+            /**
+             * @description Whether an OpenAPI document of the app has it; null if the app has no document
+             * @example true
+             */
+            documented?: boolean | null;
+            /**
+             * @description Its `operationId` in the OpenAPI document; null if there is none
+             * @example getUser
+             */
+            operation_id?: string | null;
+            /**
+             * @description Its summary in the OpenAPI document; null if there is none
+             * @example Get a user
+             */
+            summary?: string | null;
+            /**
+             * @description Its tags in the OpenAPI document
+             * @example [
+             *       "users"
+             *     ]
+             */
+            tags?: string[];
+            /**
+             * @description Whether the OpenAPI document says `deprecated`, or a response of the last 30 days did in its header `Deprecation` (RFC 9745) for a time that has come
+             * @example false
+             */
+            deprecated?: boolean;
+            /**
+             * Format: date-time
+             * @description When it will stop to respond: the header `Sunset` (RFC 8594) of a response of the last 30 days, or `x-sunset` of the OpenAPI document; null if nothing says it
+             * @example 2026-11-20T14:05:09.123Z
+             */
+            sunset?: string | null;
+            /**
+             * Format: date-time
+             * @description Time of its most recent request; null if there was none
+             * @example 2026-11-20T14:05:09.123Z
+             */
+            last_request_at?: string | null;
+            /**
+             * Format: int64
+             * @description Number of its requests in the last 30 days, by whole hours (UTC)
+             * @example 1284
+             */
+            requests_30d?: number;
+            /**
+             * @description Number of consumers that made requests in the same time
+             * @example 3
+             */
+            consumers_30d?: number;
+        };
+        DocumentedOperation: {
+            /**
+             * @description HTTP method
+             * @example GET
+             */
+            method: string;
+            /**
+             * @description Path pattern of the endpoint, with path parameters in braces
+             * @example /v1/users/{user_id}
+             */
+            path: string;
+            /**
+             * @description Its `operationId` in the OpenAPI document; null if there is none
+             * @example getUser
+             */
+            operation_id: string | null;
+            /**
+             * @description Its summary in the OpenAPI document; null if there is none
+             * @example Get a user
+             */
+            summary: string | null;
+            /**
+             * @description Its tags in the OpenAPI document
+             * @example [
+             *       "users"
+             *     ]
+             */
+            tags: string[];
+            /**
+             * @description Whether the OpenAPI document says `deprecated`, or a response of the last 30 days did in its header `Deprecation` (RFC 9745) for a time that has come
+             * @example false
+             */
+            deprecated: boolean;
+            /**
+             * Format: date-time
+             * @description When it will stop to respond: the header `Sunset` (RFC 8594) of a response of the last 30 days, or `x-sunset` of the OpenAPI document; null if nothing says it
+             * @example 2026-11-20T14:05:09.123Z
+             */
+            sunset: string | null;
         };
         EndpointList: {
             /** @description The app's endpoints, by path and then method */
             data: components["schemas"]["Endpoint"][];
+            /** @description Only with `include=inventory`: operations of OpenAPI documents without a request, by path and then method, with the path of their server. Empty for a key of one consumer. */
+            never_called?: components["schemas"]["DocumentedOperation"][];
         };
         ConsumerGroup: {
             /**
@@ -2183,6 +2275,8 @@ export interface operations {
                 method?: string;
                 /** @description Path pattern; `*` is any run of characters */
                 path?: string;
+                /** @description What else the response has. `inventory`: what the OpenAPI documents of the app say of each endpoint, its requests in the last 30 days, and documented operations that were never called */
+                include?: "inventory";
             };
             header?: never;
             path: {

@@ -1,6 +1,7 @@
 import type { Header } from '../../../records/capture.js';
 import { MASK } from '../../../records/redaction/mask.js';
 import type { DemoRequest } from '../demo-request.js';
+import { DEPRECATED } from '../endpoints.js';
 import type { Random } from '../../../shared/random.js';
 import { getHost } from '../urls.js';
 
@@ -34,8 +35,18 @@ export function responseHeaders(random: Random, request: DemoRequest): Header[] 
     ['vary', 'Origin'],
     ...contentHeaders(request),
     ...cacheHeaders(random, request),
+    ...deprecationHeaders(request),
     ...(status_code === 401 ? ([['www-authenticate', 'Bearer']] as const) : []),
     ...(status_code === 429 || status_code === 503 ? ([['retry-after', '30']] as const) : []),
+  ];
+}
+
+function deprecationHeaders({ path, timestamp }: DemoRequest): Header[] {
+  if (path !== DEPRECATED.endpoint.path) return [];
+  const year = new Date(timestamp).getUTCFullYear();
+  return [
+    ['deprecation', '@1735689600'],
+    ['sunset', new Date(Date.UTC(year + 1, 6)).toUTCString()],
   ];
 }
 

@@ -1,0 +1,247 @@
+import { useState } from 'preact/hooks';
+import type { Consumer, Endpoint, MetricsQuery, MetricsRow } from './api.js';
+import { nameFile } from './export.js';
+import { formatNumber } from './format.js';
+import { GroupName } from './group-name.js';
+import { Method, Panel, Text, saveFile } from './parts.js';
+import { MORE_ROWS, ROWS } from './sort-rows.js';
+import { linkTo, useConsumers, useLoad, useSession, withoutScope } from './session.js';
+import { NO_FILTERS, toPattern } from './state.js';
+import { formatTime, toIso } from './time.js';
+
+const HOUR_MS = 3_600_000;
+/** As the API counts requests and consumers of endpoints. */
+const COUNTED_MS = 30 * 24 * HOUR_MS;
+/** Paths in one filter. */
+const MAX_PATHS = 100;
+/** A spreadsheet would run a cell that begins so. */
+const FORMULA = /^[=+\-@\t\r]/;
+
+/** The endpoints beside their documentation: which can be turned off, and who would notice? */
+export function Inventory() {
+  const { api, app, state } = useSession();
+  const envId = app.envs.find(({ name }) => name === state.env)?.id;
+  const inventory = useLoad(`inventory ${app.id} ${envId ?? ''}`, () => api.inventory(app.id, envId));
+  const { data: endpoints, never_called: neverCalled } = inventory.value?.data ?? {};
+  const deprecated = endpoints?.filter((one) => one.deprecated === true || typeof one.sunset === 'string');
+  const common = { curl: inventory.value?.curl, isBusy: inventory.isLoading };
+  return (
+    <main class="overview" id="main">
+      <h1 class="visually-hidden">Inventory of {app.name}</h1>
+      <Panel title="Deprecated endpoints" class="top" {...common}>
+        <Endpoints
+          endpoints={deprecated}
+          nothing="No OpenAPI document and no response header says that an endpoint is deprecated."
+        />
+      </Panel>
+      <Callers deprecated={deprecated ?? []} />
+      <div class="columns">
+        <Panel title="Undocumented endpoints" class="top" {...common}>
+          <Endpoints
+            endpoints={endpoints?.filter(({ documented }) => documented === false)}
+            nothing={
+              endpoints?.some(({ documented }) => documented === true)
+                ? 'The OpenAPI document has all endpoints.'
+                : 'The app has no OpenAPI document: its library sends one, or request-analytics openapi import.'
+            }
+          />
+        </Panel>
+        <Panel title="Documented, never called" class="top" {...common}>
+          <Endpoints endpoints={neverCalled} nothing="Every documented operation was called." />
+        </Panel>
+      </div>
+    </main>
+  );
+}
+
+type Listed = Pick<Endpoint, 'method' | 'path'> & Partial<Endpoint>;
+
+function Endpoints({ endpoints, nothing }: { endpoints: readonly Listed[] | undefined; nothing: string }) {
+  const { state } = useSession();
+  const [count, setCount] = useState(ROWS);
+  const day = (time: string | null | undefined) =>
+    typeof time === 'string' ? formatTime(Date.parse(time), 'date', state.zone) : '–';
+  const isCalled = endpoints?.some(({ requests_30d }) => requests_30d !== undefined);
+  return (
+    <>
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Endpoint</th>
+            <th scope="col">Sunset</th>
+            {isCalled && (
+              <>
+                <th scope="col">Last request</th>
+                <th scope="col" class="number">
+                  Requests, 30 days
+                </th>
+                <th scope="col" class="number">
+                  Consumers, 30 days
+                </th>
+              </>
+            )}
+          </tr>
+        </thead>
+        <tbody>
+          {endpoints?.slice(0, count).map(({ method, path, sunset, last_request_at, ...called }) => (
+            <tr key={`${method} ${path}`}>
+              <th scope="row">
+                <a
+                  href={linkTo(state, {
+                    ...NO_FILTERS,
+                    env: state.env,
+                    view: 'overview',
+                    method,
+                    path: toPattern(path),
+                  })}
+                >
+                  <Method>{method}</Method> <Text>{path}</Text>
+                </a>
+              </th>
+              <td>{day(sunset)}</td>
+              {isCalled && (
+                <>
+                  <td>{day(last_request_at)}</td>
+                  <td class="number">{formatNumber(called.requests_30d)}</td>
+                  <td class="number">{formatNumber(called.consumers_30d)}</td>
+                </>
+              )}
+            </tr>
+          ))}
+          {endpoints?.length === 0 && (
+            <tr class="empty">
+              <td colSpan={isCalled ? 5 : 2} class="nothing">
+                {nothing}
+              </td>
+            </tr>
+          )}
+        </tbody>
+      </table>
+      {endpoints && endpoints.length > count && (
+        <footer>
+          <button type="button" class="small quiet" onClick={() => setCount(count + MORE_ROWS)}>
+            Show {Math.min(MORE_ROWS, endpoints.length - count)} more of {formatNumber(endpoints.length)}
+          </button>
+        </footer>
+      )}
+    </>
+  );
+}
+
+/** The consumers of deprecated endpoints in 30 days, those with the most requests first. */
+function Callers({ deprecated }: { deprecated: readonly Listed[] }) {
+  const { api, app, state } = useSession();
+  const [count, setCount] = useState(ROWS);
+  const since = toIso(Math.floor((Date.now() - COUNTED_MS) / HOUR_MS) * HOUR_MS);
+  // A filter has methods and paths, not pairs of them: one query for each method.
+  const queries = [...new Set(deprecated.map(({ method }) => method))].map((method): MetricsQuery => ({
+    since,
+    metrics: ['requests'],
+    group_by: ['consumer_id', 'method', 'path'],
+    filters: [
+      ...(state.env === null ? [] : [{ field: 'env', op: 'eq', value: state.env } as const]),
+      { field: 'method', op: 'eq', value: method },
+      {
+        field: 'path',
+        op: 'in',
+        value: deprecated
+          .filter((one) => one.method === method)
+          .slice(0, MAX_PATHS)
+          .map(({ path }) => path),
+      },
+    ],
+  }));
+  const load = useLoad(
+    queries.length === 0 ? null : `callers ${app.id} ${JSON.stringify(queries)}`,
+    async () => {
+      const loaded = await Promise.all(queries.map((query) => api.metrics(app.id, query, Infinity))).catch(
+        withoutScope,
+      );
+      const rows = loaded?.flatMap(({ data }) => data) ?? [];
+      return { rows: rows.sort((a, b) => (b.requests ?? 0) - (a.requests ?? 0)), curl: loaded?.[0]?.curl };
+    },
+  );
+  const rows = load.value?.rows;
+  const ids = rows?.flatMap(({ consumer_id }) => consumer_id ?? []) ?? [];
+  const names = useConsumers(rows ? since : null, ids);
+  return (
+    <Panel
+      title="Who still calls them"
+      curl={load.value?.curl}
+      isBusy={load.isLoading}
+      class="top"
+      actions={
+        rows &&
+        rows.length > 0 && (
+          <button
+            type="button"
+            class="small quiet"
+            onClick={() =>
+              saveFile(
+                new Blob([writeCsv(rows, names)], { type: 'text/csv' }),
+                `${nameFile(app.name, Date.parse(since), null)}_deprecated.csv`,
+              )
+            }
+          >
+            CSV
+          </button>
+        )
+      }
+    >
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Consumer</th>
+            <th scope="col">Endpoint</th>
+            <th scope="col" class="number">
+              Requests, 30 days
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows?.slice(0, count).map(({ consumer_id = null, method, path, requests }) => (
+            <tr key={JSON.stringify([consumer_id, method, path])}>
+              <th scope="row">
+                <GroupName group={{ consumer_id }} names={names} />
+              </th>
+              <td>
+                <Method>{method ?? ''}</Method> <Text>{path ?? ''}</Text>
+              </td>
+              <td class="number">{formatNumber(requests)}</td>
+            </tr>
+          ))}
+          {rows?.length === 0 || queries.length === 0 ? (
+            <tr class="empty">
+              <td colSpan={3} class="nothing">
+                Nobody in the last 30 days.
+              </td>
+            </tr>
+          ) : null}
+        </tbody>
+      </table>
+      {rows && rows.length > count && (
+        <footer>
+          <button type="button" class="small quiet" onClick={() => setCount(count + MORE_ROWS)}>
+            Show {Math.min(MORE_ROWS, rows.length - count)} more of {formatNumber(rows.length)}
+          </button>
+        </footer>
+      )}
+    </Panel>
+  );
+}
+
+/** The rows with the names of consumers, which metrics do not have. */
+function writeCsv(rows: readonly MetricsRow[], names: ReadonlyMap<number, Consumer> | undefined): string {
+  const lines = rows.map(({ consumer_id, method, path, requests }) => {
+    const consumer = typeof consumer_id === 'number' ? names?.get(consumer_id) : undefined;
+    return [consumer_id, consumer?.identifier, consumer?.name, consumer?.group?.name, method, path, requests];
+  });
+  return [['consumer_id', 'consumer', 'name', 'group', 'method', 'path', 'requests'], ...lines]
+    .map((cells) => cells.map(writeCell).join(','))
+    .join('\r\n');
+}
+
+function writeCell(value: string | number | null | undefined): string {
+  const text = String(value ?? '');
+  return `"${(FORMULA.test(text) ? `'${text}` : text).replaceAll('"', '""')}"`;
+}
