@@ -183,7 +183,7 @@ export const TOOLS: Readonly<
 > = {
   find: {
     description:
-      'Find names of apps, environments, endpoints and consumers; others by kind. Begin here without a name.',
+      'Find names of apps, environments, endpoints and consumers; others by kind. Begin here.',
     inputSchema: FIND,
   },
   metrics: {

@@ -33,7 +33,7 @@ LEFT JOIN (
   GROUP BY endpoint_id
 ) AS c ON c.endpoint_id = e.id
 LEFT JOIN (
-  SELECT endpoint_id, max(s.deprecated_at > toDateTime(0) AND s.deprecated_at <= now()) AS is_deprecated,
+  SELECT endpoint_id, toBool(max(s.deprecated_at > toDateTime(0) AND s.deprecated_at <= now())) AS is_deprecated,
     toDateTime64(argMax(s.sunset_at, s.seen_at), 3, 'UTC') AS sunset
   FROM endpoint_deprecations_v1 AS s FINAL
   WHERE app_id = {app_id:UInt32} AND s.seen_at >= now() - INTERVAL 30 DAY
