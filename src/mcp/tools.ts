@@ -182,8 +182,7 @@ export const TOOLS: Readonly<
   Record<ToolName, { description: string; inputSchema: z.ZodType<ToolArguments[ToolName]> }>
 > = {
   find: {
-    description:
-      'Find names of apps, environments, endpoints and consumers; others by kind. Begin here.',
+    description: 'Find names of apps, environments, endpoints and consumers; others by kind. Begin here.',
     inputSchema: FIND,
   },
   metrics: {
