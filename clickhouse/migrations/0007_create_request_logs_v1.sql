@@ -12,7 +12,7 @@ CREATE TABLE IF NOT EXISTS request_logs_v1
 (
     app_id                  UInt32,
     timestamp               DateTime64(3, 'UTC') CODEC(Delta(8), ZSTD(1)),
-    request_uuid            UUID CODEC(NONE),
+    request_uuid            UUID CODEC(ZSTD(1)),
     app_env_id              UInt32,
     endpoint_id             UInt32,
     consumer_id             UInt32,

@@ -6,7 +6,7 @@ CREATE TABLE IF NOT EXISTS request_details_v1
 (
     app_id        UInt32,
     timestamp     DateTime64(3, 'UTC') CODEC(Delta(8), ZSTD(1)),
-    request_uuid  UUID CODEC(NONE),
+    request_uuid  UUID CODEC(ZSTD(1)),
     captured_json String CODEC(ZSTD(1))
 )
 ENGINE = MergeTree

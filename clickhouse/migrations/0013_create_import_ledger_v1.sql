@@ -3,7 +3,7 @@ CREATE TABLE IF NOT EXISTS import_ledger_v1
 -- cluster: CREATE TABLE IF NOT EXISTS {database}.import_ledger_v1_local ON CLUSTER {cluster}
 (
     app_id       UInt32,
-    request_uuid UUID CODEC(NONE),
+    request_uuid UUID CODEC(ZSTD(1)),
     imported_at  DateTime('UTC') DEFAULT now() CODEC(Delta(4), ZSTD(1))
 )
 ENGINE = ReplacingMergeTree

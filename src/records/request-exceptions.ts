@@ -21,11 +21,9 @@ const MAX_STEPS = 100;
 /** Whether the exception of a request may be in its trace. */
 export const HAS_NO_EXCEPTION = `(status_code >= 500 AND isNull(exception_type) AND trace_id != toFixedString('', 16))`;
 
-/** The UUID of the request of a span, as `findRequestUuid` makes it. */
-const REQUEST_UUID = `(lower(hex(SHA256(concat(lower(hex(a.trace_id)), lower(hex(a.span_id)))))) AS digest,
-      toUUID(concat(substring(digest, 1, 8), '-', substring(digest, 9, 4), '-8', substring(digest, 14, 3), '-',
-        substring('89ab', bitAnd(reinterpretAsUInt8(unhex(concat('0', substring(digest, 17, 1)))), 3) + 1, 1),
-        substring(digest, 18, 3), '-', substring(digest, 21, 12)))).2`;
+/** The half of the UUID of a span's request that is made of the span, as `hashSpan` makes it. */
+const SPAN_HALF = `(lower(hex(SHA256(concat(lower(hex(a.trace_id)), lower(hex(a.span_id)))))) AS digest,
+      concat(substring(digest, 1, 8), '-', substring(digest, 9, 4), '-8', substring(digest, 13, 3))).2`;
 const member = (name: string) => `JSONExtractString(attributes, 'exception.${name}')`;
 /** The attributes of the last exception among the events of a span. */
 const IN_EVENTS = `JSONExtractRaw(arrayLast(event -> JSONExtractString(event, 'name') = 'exception',
@@ -85,7 +83,7 @@ export const selectExceptions = (where: string) => `
         arrayMax(arrayFilter(
           time -> time >= (began_at - ${TRACE_BEFORE_MS}) * 1000000 AND time < (began_at + ${TRACE_AFTER_MS}) * 1000000, a.times
         )) AS last
-      FROM above AS a INNER JOIN failed AS f ON f.request_uuid = ${REQUEST_UUID}
+      FROM above AS a INNER JOIN failed AS f ON f.trace_id = a.trace_id AND substring(toString(f.request_uuid), 1, 18) = ${SPAN_HALF}
     ),
     nearest AS (
       SELECT timestamp, request_uuid, trace_id, argMax((of, last), (-steps, last, of)) AS found, found.1 AS span_id, found.2 AS at

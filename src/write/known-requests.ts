@@ -27,7 +27,9 @@ UNION ALL
 SELECT app_id, request_uuid FROM import_ledger_v1 WHERE app_id IN apps AND request_uuid IN uuids`;
 /** The conditions use the start of the table's sort key; names of columns are aliases too. */
 const KNOWN_SPANS = `
-SELECT s.app_id AS app_id, lower(hex(s.trace_id)) AS trace_id, lower(hex(s.span_id)) AS span_id FROM spans_v1 AS s
+SELECT s.app_id AS app_id, lower(hex(s.trace_id)) AS trace_id, lower(hex(s.span_id)) AS span_id,
+  toString(s.start_time_ns) AS start_time_ns
+FROM spans_v1 AS s
 WHERE s.app_id IN {app_ids:Array(UInt32)} AND s.start_time_ns IN {starts:Array(Int64)}
   AND lower(hex(s.span_id)) IN {span_ids:Array(String)}`;
 
@@ -59,7 +61,7 @@ export class KnownRequests {
       unlogged_span ? [{ app_id, ...unlogged_span }] : [],
     );
     for (const some of chunkForLookup(keys)) {
-      const stored = await this.store.rows<{ app_id: number; trace_id: string; span_id: string }>(
+      const stored = await this.store.rows<StoredSpan & { app_id: number }>(
         'requests.known_spans',
         KNOWN_SPANS,
         {
@@ -68,8 +70,10 @@ export class KnownRequests {
           span_ids: some.map(({ span_id }) => span_id),
         },
       );
-      for (const { app_id, trace_id, span_id } of stored)
-        requests.delete(requestKey({ app_id, request_uuid: findRequestUuid(trace_id, span_id) }));
+      for (const { app_id, trace_id, span_id, start_time_ns } of stored)
+        requests.delete(
+          requestKey({ app_id, request_uuid: findRequestUuid(trace_id, span_id, BigInt(start_time_ns)) }),
+        );
     }
   }
 }

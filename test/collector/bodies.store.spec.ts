@@ -129,7 +129,7 @@ describe('bodies', () => {
       serverSpan({ 'apitally.request.body': body, 'apitally.response.body': Buffer.from(body) }),
     );
     await new OtlpSender(service.collector.url, token).deliver('traces', traces(spans));
-    const uuid = findRequestUuid(hex(spans[0]?.traceId), hex(spans[0]?.spanId));
+    const uuid = findRequestUuid(hex(spans[0]?.traceId), hex(spans[0]?.spanId), spans[0]!.startTimeUnixNano!);
     expect((await client.tenant.get(`request-logs/${uuid}`)).body.request_body_json).toBe(
       expected(BODIES[0]!),
     );

@@ -44,7 +44,8 @@ beforeEach(async () => {
 });
 
 const hex = (id?: Uint8Array) => Buffer.from(id!).toString('hex');
-const buildUuid = ({ traceId, spanId }: Span) => findRequestUuid(hex(traceId), hex(spanId));
+const buildUuid = ({ traceId, spanId, startTimeUnixNano }: Span) =>
+  findRequestUuid(hex(traceId), hex(spanId), startTimeUnixNano!);
 
 const failing = (values: Parameters<typeof serverSpan>[0] = {}, overrides: Partial<Span> = {}) =>
   serverSpan({ 'http.response.status_code': 500, ...values }, overrides);

@@ -54,7 +54,7 @@ describe('a log record that comes again in another body', () => {
     ...more,
   });
   const shown = async () => {
-    const uuid = findRequestUuid(hex(server.traceId!), hex(server.spanId!));
+    const uuid = findRequestUuid(hex(server.traceId!), hex(server.spanId!), server.startTimeUnixNano!);
     const { body } = await client.tenant.get(`request-logs/${uuid}`);
     return body.logs.map(({ message }: { message: string }) => message).sort();
   };

@@ -36,8 +36,8 @@ async function start(): Promise<{ client: Client; sender: OtlpSender; api: TestA
 const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex');
 
 /** The UUID of the request that a span is. */
-const buildUuid = ({ traceId, spanId }: { traceId?: Uint8Array; spanId?: Uint8Array }) =>
-  findRequestUuid(hex(traceId!), hex(spanId!));
+const buildUuid = ({ traceId, spanId, startTimeUnixNano }: ReturnType<typeof serverSpan>) =>
+  findRequestUuid(hex(traceId!), hex(spanId!), startTimeUnixNano!);
 
 describe('requests of SERVER spans', () => {
   it('are rejected alone if a batch has them that the engine rejects, and are counted once when it takes it', async () => {

@@ -76,7 +76,7 @@ describe('a SERVER span that is no HTTP request, or a CONSUMER span', () => {
     const other = serverSpan({}, { traceId: request.traceId, parentSpanId: rpc.spanId });
     const below = span('below', Span_SpanKind.INTERNAL, other);
     await sender.deliver('traces', traces([below, query, other, rpc, call, request]));
-    const uuid = findRequestUuid(hex(request.traceId), hex(request.spanId));
+    const uuid = findRequestUuid(hex(request.traceId), hex(request.spanId), request.startTimeUnixNano!);
     const { body } = await client.tenant.get(`request-logs/${uuid}`);
     expect(body.spans.map(({ name }: Span) => name)).toEqual([
       'GET /orders',

@@ -434,7 +434,7 @@ describe('a key of one consumer', () => {
     const [traceId, spanId] = [hex(77, 32), hex(78, 16)];
     const timestamp = Date.now() - HOUR;
     const consumer = (identifier: string) => ({ identifier, name: identifier, group: 'customers' });
-    const request_uuid = findRequestUuid(traceId, spanId);
+    const request_uuid = findRequestUuid(traceId, spanId, BigInt(timestamp) * 1_000_000n);
     const captured_json = capture(77);
     await sibling.write(
       { timestamp, request_uuid, consumer: consumer('acme'), captured_json },

@@ -85,7 +85,7 @@ describe('the trace of an erased consumer', () => {
     await report(
       trace_id,
       ...logged.map(({ span: { span_id }, consumer }) => ({
-        request_uuid: findRequestUuid(trace_id, span_id),
+        request_uuid: findRequestUuid(trace_id, span_id, BigInt(now) * 1_000_000n),
         consumer: consumer === null ? null : { identifier: consumer },
       })),
     );
@@ -188,7 +188,7 @@ describe('the trace of an erased consumer', () => {
     ]);
     const unstored = newSpan();
     await report(trace, {
-      request_uuid: findRequestUuid(trace, unstored),
+      request_uuid: findRequestUuid(trace, unstored, BigInt(now) * 1_000_000n),
       consumer: { identifier: 'ann' },
     });
     await logRecords(trace, [{ message: 'ann by a span that is not stored', server_span_id: unstored }]);

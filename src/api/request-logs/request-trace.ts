@@ -5,7 +5,7 @@ import {
   formatMicroseconds,
   toExceptionJson,
 } from '../../records/capture.js';
-import { findRequestUuid } from '../../records/server-span.js';
+import { getSpanHalf, hashSpan } from '../../records/server-span.js';
 import { groupByParent, sortSpans } from '../../records/span-order.js';
 import { HAS_METHOD } from '../../records/request-exceptions.js';
 import type { LogPlace, TraceLog, TraceSpan } from './request-trace.repository.js';
@@ -61,9 +61,8 @@ export function findOwnSpan(
   { requestUuid, traceId }: { requestUuid: string; traceId: string },
   spans: readonly TraceSpan[],
 ): TraceSpan | undefined {
-  return spans.find(
-    ({ kind, span_id }) => kind === 'SERVER' && findRequestUuid(traceId, span_id) === requestUuid,
-  );
+  const half = getSpanHalf(requestUuid);
+  return spans.find(({ kind, span_id }) => kind === 'SERVER' && hashSpan(traceId, span_id) === half);
 }
 
 /**

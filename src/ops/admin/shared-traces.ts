@@ -1,6 +1,6 @@
 import { chunk } from '../../shared/chunk.js';
 import type { Parameters } from '../../store/client/query-parameters.js';
-import { findRequestUuid } from '../../records/server-span.js';
+import { getSpanHalf, hashSpan } from '../../records/server-span.js';
 
 /** A span of a trace that several consumers share. IDs are lower-case hex. */
 interface SharedSpan {
@@ -79,7 +79,7 @@ export async function findSharedSpans(
       if (consumer_id === 0) return [];
       return [{ ...request, owner: ids.includes(consumer_id) ? ('erased' as const) : ('other' as const) }];
     });
-    const ownerByUuid = new Map(owners.map(({ request_uuid, owner }) => [request_uuid, owner]));
+    const ownerByHalf = new Map(owners.map(({ request_uuid, owner }) => [getSpanHalf(request_uuid), owner]));
     const stored = await read<SharedSpan>(SPANS(names.it, names.anyConsumer), params);
     const marked = new Map<string, Owner>();
     const mark = (key: string, owner: Owner) => {
@@ -87,23 +87,23 @@ export async function findSharedSpans(
     };
     for (const { trace, spans, owner } of owners) for (const span of spans) mark(trace + span, owner);
     for (const span of stored) {
-      const owner = findOwner(span, ownerByUuid);
+      const owner = findOwner(span, ownerByHalf);
       if (owner) mark(span.trace + span.span, owner);
     }
     const erased = findBelow(stored, marked).reverse();
     found.spans = found.spans.concat(erased);
     found.ofLogs = found.ofLogs.concat(erased);
     for (const { trace, span } of await read<SharedSpan>(SERVER_SPANS_OF_LOGS, params))
-      if (ownerByUuid.get(findRequestUuid(trace, span)) === 'erased') found.ofLogs.push(trace + span);
+      if (ownerByHalf.get(hashSpan(trace, span)) === 'erased') found.ofLogs.push(trace + span);
   }
   return found;
 }
 
 function findOwner(
   { trace, span, is_server, names_it, names_one }: SharedSpan,
-  ownerByUuid: ReadonlyMap<string, Owner>,
+  ownerByHalf: ReadonlyMap<string, Owner>,
 ): Owner | undefined {
-  const logged = is_server ? ownerByUuid.get(findRequestUuid(trace, span)) : undefined;
+  const logged = is_server ? ownerByHalf.get(hashSpan(trace, span)) : undefined;
   if (logged) return logged;
   if (names_it) return 'erased';
   // This request was not logged.

@@ -244,7 +244,7 @@ function readRequest(
     agent ?? getHeader(capture.request_headers, 'user-agent'),
   );
   return {
-    request_uuid: findRequestUuid(trace_id, span_id),
+    request_uuid: findRequestUuid(trace_id, span_id, span.startTimeUnixNano),
     timestamp: toMilliseconds(span.startTimeUnixNano),
     env,
     consumer,

@@ -77,10 +77,8 @@ FROM (
         arrayMax(arrayFilter(
           time -> time >= (began_at - 60000) * 1000000 AND time < (began_at + 86400000) * 1000000, a.times
         )) AS last
-      FROM above AS a INNER JOIN failed AS f ON f.request_uuid = (lower(hex(SHA256(concat(lower(hex(a.trace_id)), lower(hex(a.span_id)))))) AS digest,
-      toUUID(concat(substring(digest, 1, 8), '-', substring(digest, 9, 4), '-8', substring(digest, 14, 3), '-',
-        substring('89ab', bitAnd(reinterpretAsUInt8(unhex(concat('0', substring(digest, 17, 1)))), 3) + 1, 1),
-        substring(digest, 18, 3), '-', substring(digest, 21, 12)))).2
+      FROM above AS a INNER JOIN failed AS f ON f.trace_id = a.trace_id AND substring(toString(f.request_uuid), 1, 18) = (lower(hex(SHA256(concat(lower(hex(a.trace_id)), lower(hex(a.span_id)))))) AS digest,
+      concat(substring(digest, 1, 8), '-', substring(digest, 9, 4), '-8', substring(digest, 13, 3))).2
     ),
     nearest AS (
       SELECT timestamp, request_uuid, trace_id, argMax((of, last), (-steps, last, of)) AS found, found.1 AS span_id, found.2 AS at

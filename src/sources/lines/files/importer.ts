@@ -182,7 +182,7 @@ export class Importer {
     for (const name of ignored) this.count('ignored_members', name);
     this.profile.add(record);
     const env = record.env ?? this.options.env;
-    const request_uuid = record.request_uuid ?? this.identities.next(env, text);
+    const request_uuid = record.request_uuid ?? this.identities.next(env, text, record.timestamp);
     return { ...record, env, request_uuid };
   }
 

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { hexToUuid } from '../../../shared/hash-uuid.js';
+import { toRequestUuid } from '../../../shared/hash-uuid.js';
 
 /**
  * An equal line is recognized if at most this many different lines lie between. Equal lines have equal times,
@@ -17,9 +17,9 @@ export function isSource(text: string): boolean {
 }
 
 /**
- * The identity of each line of an import, for requests without a UUID: a UUID made of environment, source,
- * text, and how often the same text occurred before. The line number is not part of it, so that a log whose
- * first lines were deleted keeps its identities.
+ * The identity of each line of an import, for requests without a UUID: a UUID made of its time, environment,
+ * source and text, and how often the same text occurred before. The line number is not part of it, so that a
+ * log whose first lines were deleted keeps its identities.
  *
  * Memory is bounded. If more than `REMEMBERED_LINES` other lines lie between two equal lines, the second may
  * get the identity of the first.
@@ -41,11 +41,12 @@ export class LineIdentities {
   }
 
   /** The identity of the next line. Equal lines must be passed in the order of their source. */
-  next(env: string, text: string): string {
+  next(env: string, text: string, timestamp: number): string {
     // Neither an environment nor a source nor a line contains a line feed.
     const digest = hash('sha256', `${env}\n${this.source}\n${text}`);
     const occurrence = this.count(parseInt(digest.slice(0, KEY_DIGITS), 16));
-    return hexToUuid(occurrence === 0 ? digest : hash('sha256', `${digest}\n${occurrence}`));
+    const hex = occurrence === 0 ? digest : hash('sha256', `${digest}\n${occurrence}`);
+    return toRequestUuid(hex, timestamp);
   }
 
   /** The previous count of the key. */
