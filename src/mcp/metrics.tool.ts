@@ -272,4 +272,6 @@ const ABSENT: Readonly<Record<GroupField, string>> = {
   method: '(no route)',
   path: '(no route)',
   status_code: '(unknown)',
+  consumer_group: '(no group)',
+  status_class: '(unknown)',
 };

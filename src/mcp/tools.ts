@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { GROUP_FIELDS, METRICS } from '../api/app-metrics/app-metrics.input.js';
+import { GROUP_FIELDS, COMMON_METRICS } from '../api/app-metrics/app-metrics.input.js';
 import { MEASURES } from '../api/changes/measure-change.js';
 import { EXPORT_FIELDS } from '../api/request-logs/export/export.input.js';
 import { findNearest } from '../shared/nearest.js';
@@ -61,7 +61,7 @@ const args = <Shape extends z.ZodRawShape>(shape: Shape) =>
   });
 
 const common = {
-  app: text().optional().describe('Name or ID; optional if there is one app'),
+  app: text().optional().describe('Name or ID; optional if only one'),
   max_tokens: z.int().min(LEAST_TOKENS).max(MOST_TOKENS).default(DEFAULT_MAX_TOKENS),
 };
 const windowed = {
@@ -90,9 +90,9 @@ const FIND = args({
 const QUERY_METRICS = args({
   ...windowed,
   metrics: z
-    .array(word(METRICS))
+    .array(word(COMMON_METRICS))
     .min(1)
-    .max(METRICS.length)
+    .max(COMMON_METRICS.length)
     .default(['requests', 'error_rate', 'response_time_p95'])
     .describe('Response times in ms'),
   group_by: z.array(word(GROUP_FIELDS)).max(GROUP_FIELDS.length).default([]),

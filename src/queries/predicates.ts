@@ -79,6 +79,17 @@ export function envIn({ sql, params }: Predicate): Predicate {
   };
 }
 
+/** Matches rows by a condition on the names of the groups in which their consumers are now. */
+export function groupIn({ sql, params }: Predicate): Predicate {
+  return {
+    sql: `consumer_id IN (
+    SELECT id FROM consumers_v1 FINAL
+    WHERE app_id = {app_id:UInt32}
+      AND group_id IN (SELECT id FROM consumer_groups_v1 FINAL WHERE app_id = {app_id:UInt32} AND ${sql}))`,
+    params,
+  };
+}
+
 /**
  * The items of a `status_code` filter, sorted, each once: codes as they are, classes by their first digit.
  */

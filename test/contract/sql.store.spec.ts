@@ -77,6 +77,20 @@ const CASES: Readonly<Record<string, Call>> = {
       { field: 'status_code', op: 'gte', value: 400 },
     ],
   }),
+  'queryMetrics.sizes-by-group': metrics({
+    metrics: [
+      'request_size_avg',
+      'request_size_p95',
+      'response_size_p50',
+      'response_time_p50',
+      'response_time_histogram',
+    ],
+    group_by: ['consumer_group', 'status_class'],
+    filters: [
+      { field: 'consumer_group', op: 'like', value: 'P%' },
+      { field: 'status_class', op: 'in', value: ['2xx', '4xx'] },
+    ],
+  }),
   'queryMetrics.arrow': metrics({ interval: 'hour', metrics: TIMES, format: 'arrow' }),
   'listInstances.page': 'instances?start=2099-05-14&end=2099-05-15&app_env_id=1&periods=4',
   'listReleases.page': 'releases?start=2099-05-14&end=2099-05-15&app_env_id=1',

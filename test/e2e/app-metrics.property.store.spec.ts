@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import fc from 'fast-check';
-import { BINS_PER_OCTAVE } from '../../src/records/bins.js';
+import { BINS_PER_OCTAVE, type Bin } from '../../src/records/bins.js';
 import { buildRequest } from '../factories/request.factory.js';
 import { TestApp, WITHOUT_CACHE } from '../setup/app.js';
 import { LocalClock } from '../setup/local-clock.js';
@@ -16,7 +16,16 @@ const DAY = 24 * HOUR;
 const METRICS = ['requests', 'bytes_received', 'bytes_sent', 'client_errors', 'server_errors', 'error_rate'];
 const RANKS = { p50: 0.5, p75: 0.75, p90: 0.9, p95: 0.95, p99: 0.99 };
 const PERCENTILES = Object.keys(RANKS).map((name) => `response_time_${name}`);
-const GROUPS = ['env', 'consumer_id', 'method', 'path', 'status_code'] as const;
+const SIZES = { request_size: 'received', response_size: 'sent' };
+const GROUPS = [
+  'env',
+  'consumer_id',
+  'method',
+  'path',
+  'status_code',
+  'consumer_group',
+  'status_class',
+] as const;
 
 const ZONES = Intl.supportedValuesOf('timeZone');
 const INTERVALS = [undefined, 'minute', 'hour', 'day', 'month'] as const;
@@ -24,6 +33,8 @@ const METHODS = ['GET', 'POST'];
 const PATHS = ['/users', '/users/{id}', '/100%_a', '/ÄÖ/{x}', null];
 const ENVS = ['prod', 'Dev', 'st_ging'];
 const CONSUMERS = ['anna', 'bob', null];
+/** Bob is in no group. */
+const GROUP_OF: Readonly<Record<string, string>> = { anna: 'Partners' };
 const STATUSES = [200, 204, 301, 404, 422, 500, 503];
 
 const requests = fc.array(
@@ -56,17 +67,18 @@ const text = fc.constantFrom(
   'dev',
   'st\\_%',
   'x',
+  'part%',
   '',
 );
 const textFilter = fc.record({
-  field: fc.constantFrom('env', 'method', 'path'),
+  field: fc.constantFrom('env', 'method', 'path', 'consumer_group'),
   op: fc.constantFrom('eq', 'neq', 'like', 'not_like', 'contains', 'not_contains'),
   value: text,
 });
 const textsFilter = fc.record({
-  field: fc.constantFrom('env', 'method', 'path'),
+  field: fc.constantFrom('env', 'method', 'path', 'consumer_group'),
   op: fc.constantFrom('in', 'not_in'),
-  value: fc.array(fc.constantFrom('GET', '/users', 'prod', 'Dev', 'x'), { maxLength: 3 }),
+  value: fc.array(fc.constantFrom('GET', '/users', 'prod', 'Dev', 'Partners', 'x'), { maxLength: 3 }),
 });
 const statusFilter = fc.record({
   field: fc.constant('status_code'),
@@ -78,13 +90,21 @@ const statusesFilter = fc.record({
   op: fc.constantFrom('in', 'not_in'),
   value: fc.array(fc.constantFrom(...STATUSES, 0), { maxLength: 3 }),
 });
+const classFilter = fc.record({
+  field: fc.constant('status_class'),
+  op: fc.constantFrom('eq', 'neq'),
+  value: fc.constantFrom('2xx', '4xx', '9xx', '0xx'),
+});
 const nullFilter = fc.record({
-  field: fc.constantFrom('consumer_id', 'status_code'),
+  field: fc.constantFrom('consumer_id', 'status_code', 'consumer_group', 'status_class'),
   op: fc.constantFrom('is_null', 'is_not_null'),
 });
-const filters = fc.array(fc.oneof(textFilter, textsFilter, statusFilter, statusesFilter, nullFilter), {
-  maxLength: 2,
-});
+const filters = fc.array(
+  fc.oneof(textFilter, textsFilter, statusFilter, statusesFilter, classFilter, nullFilter),
+  {
+    maxLength: 2,
+  },
+);
 
 const questions = fc.record({
   interval: fc.constantFrom(...INTERVALS),
@@ -168,7 +188,10 @@ describe('metrics', () => {
           buildRequest({
             ...request,
             timestamp: Math.round(since + place * (until - since)),
-            consumer: consumer === null ? null : { identifier: consumer },
+            consumer:
+              consumer === null
+                ? null
+                : { identifier: consumer, ...(GROUP_OF[consumer] && { group: GROUP_OF[consumer] }) },
           }),
         );
         // In any order, in several batches, some of them again.
@@ -193,7 +216,11 @@ describe('metrics', () => {
               requests: counted,
               bytes_received: counted,
               bytes_sent: 2 * counted,
-              bins: [['time', k, counted]] as [['time', number, number]],
+              bins: [
+                ['time', k, counted],
+                ['received', 0, counted],
+                ['sent', BINS_PER_OCTAVE, counted],
+              ] as Bin[],
             },
           ];
         });
@@ -221,7 +248,12 @@ describe('metrics', () => {
           timezone,
           group_by: groupBy,
           filters: question.filters,
-          metrics: [...METRICS, 'requests_per_minute', ...PERCENTILES, 'apdex'],
+          metrics: [
+            ...[...METRICS, 'requests_per_minute', ...PERCENTILES, 'apdex', 'response_time_histogram'],
+            ...Object.keys(SIZES).flatMap((size) =>
+              ['avg', ...Object.keys(RANKS)].map((name) => `${size}_${name}`),
+            ),
+          ],
           apdex_threshold_ms: threshold,
         });
 
@@ -244,29 +276,39 @@ describe('metrics', () => {
             ...row,
             n: 1,
             status: row.status_code,
-            received: row.request_size_bytes ?? 0,
-            sent: row.response_size_bytes ?? 0,
+            received: row.request_size_bytes,
+            sent: row.response_size_bytes,
             slack: 0,
           })),
           ...counts.map((count, index) => ({
             ...count,
             n: count.requests,
             status: count.status_code === 0 ? null : count.status_code,
-            received: count.bytes_received,
-            sent: count.bytes_sent,
+            received: 1,
+            sent: 2,
             response_time_ms: drawn.filter(({ counted }) => counted > 0)[index]!.response_time_ms,
             slack: 5,
           })),
-        ].filter(({ timestamp }) => getPeriod(timestamp) !== undefined);
+        ]
+          .map((row) => ({
+            ...row,
+            // The middle of an interval of 10 ms.
+            binned_ms:
+              row.slack === 0 ? row.response_time_ms! : Math.floor(row.response_time_ms! / 10) * 10 + 5,
+          }))
+          .filter(({ timestamp }) => getPeriod(timestamp) !== undefined);
         const text = (value: string | null) => (value === null ? 'NULL' : `'${value.replaceAll("'", "''")}'`);
         const values = all.map(
           (request) =>
             `(${text(getPeriod(request.timestamp)!)}, ${text(request.env)}, ${consumers.get(request.consumer?.identifier ?? null) ?? 'NULL'}, ` +
             `${request.path === null ? 'NULL' : text(request.method)}, ${text(request.path)}, ${request.status ?? 'NULL'}, ${request.n}, ` +
-            `${request.received}, ${request.sent}, ${request.response_time_ms}, ${request.slack})`,
+            `${request.received ?? 'NULL'}, ${request.sent ?? 'NULL'}, ${request.response_time_ms}, ${request.slack}, ` +
+            `${request.binned_ms}, ${text(GROUP_OF[request.consumer?.identifier ?? ''] ?? null)}, ` +
+            `${request.status === null ? 'NULL' : text(`${Math.floor(request.status / 100)}xx`)})`,
         );
         await truth.run(`CREATE OR REPLACE TEMP TABLE raw (period TEXT, env TEXT, consumer_id BIGINT, method TEXT,
-          path TEXT, status_code INT, n BIGINT, received BIGINT, sent BIGINT, ms BIGINT, slack BIGINT)`);
+          path TEXT, status_code INT, n BIGINT, received BIGINT, sent BIGINT, ms BIGINT, slack BIGINT, binned_ms BIGINT,
+          consumer_group TEXT, status_class TEXT)`);
         if (values.length > 0) await truth.run(`INSERT INTO raw VALUES ${values.join()}`);
         const isExpected =
           expected === null
@@ -282,17 +324,27 @@ describe('metrics', () => {
         const keys = ['period', ...GROUPS.filter((group) => groupBy.includes(group))];
         const errors = (from: number) =>
           `coalesce(sum(n) FILTER (status_code >= ${from} AND status_code < ${from + 100} AND NOT ${isExpected}), 0)`;
-        const ranked = (q: number) =>
-          `list_sort(flatten(list(list_transform(range(n), x -> ms))))[ceil(${q} * sum(n))::INT]`;
+        const sorted = (column: string) =>
+          `list_sort(flatten(list(list_transform(range(n), x -> ${column})) FILTER (${column} IS NOT NULL)))`;
+        const counted = (column: string) => `coalesce(sum(n) FILTER (${column} IS NOT NULL), 0)`;
+        const ranked = (column: string, q: number) =>
+          `${sorted(column)}[ceil(${q} * ${counted(column)})::INT]`;
         const within = (factor: string) =>
           `(coalesce(sum(n) FILTER (ms <= ${threshold} * ${factor} + slack * ${factor === '1.022' ? '1' : '-1'}), 0)
             + coalesce(sum(n) FILTER (ms <= 4 * ${threshold} * ${factor} + slack * ${factor === '1.022' ? '1' : '-1'}), 0)) / 2`;
         const naive = await call(`
-          SELECT ${keys.join()}, sum(n)::BIGINT AS requests, sum(received)::BIGINT AS bytes_received,
-            sum(sent)::BIGINT AS bytes_sent, coalesce(sum(n) FILTER (status_code IS NOT NULL), 0)::BIGINT AS known,
+          SELECT ${keys.join()}, sum(n)::BIGINT AS requests, coalesce(sum(n * received), 0)::BIGINT AS bytes_received,
+            coalesce(sum(n * sent), 0)::BIGINT AS bytes_sent, ${sorted('binned_ms')} AS times,
+            ${Object.entries(SIZES)
+              .flatMap(([size, column]) => [
+                `${counted(column)}::BIGINT AS ${size}_known`,
+                ...Object.entries(RANKS).map(([name, q]) => `${ranked(column, q)} AS ${size}_${name}`),
+              ])
+              .join()},
+            coalesce(sum(n) FILTER (status_code IS NOT NULL), 0)::BIGINT AS known,
             ${errors(400)}::BIGINT AS client_errors, ${errors(500)}::BIGINT AS server_errors, max(slack) AS slack,
             ${Object.entries(RANKS)
-              .map(([name, q]) => `${ranked(q)} AS response_time_${name}`)
+              .map(([name, q]) => `${ranked('ms', q)} AS response_time_${name}`)
               .join()},
             coalesce(${within('1.022')}, 0)::DOUBLE AS most, coalesce(${within('0.978')}, 0)::DOUBLE AS least
           FROM raw WHERE ${conditions.join(' AND ')} GROUP BY ${keys.join()}`);
@@ -330,6 +382,35 @@ describe('metrics', () => {
               true,
             ]);
           }
+          for (const [size, column] of Object.entries(SIZES)) {
+            const knownSizes = Number(expectedRow[`${size}_known`]);
+            const bytes = Number(expectedRow[`bytes_${column}`]);
+            if (knownSizes === 0) expect(row[`${size}_avg`]).toBeNull();
+            else
+              expect((row[`${size}_avg`] as number) / (bytes / knownSizes || 1)).toBeCloseTo(
+                bytes === 0 ? 0 : 1,
+                9,
+              );
+            for (const name of Object.keys(RANKS)) {
+              const [found, exact] = [
+                row[`${size}_${name}`] as number | null,
+                expectedRow[`${size}_${name}`],
+              ];
+              if (knownSizes === 0) expect([found, exact]).toEqual([null, null]);
+              else
+                expect([size, name, Math.abs(found! - Number(exact)) <= 0.011 * Number(exact) + 0.5]).toEqual(
+                  [size, name, true],
+                );
+            }
+          }
+          const times = (expectedRow.times as string[]).map(Number);
+          let below = 0;
+          for (const [bound, count] of row.response_time_histogram as [number, number][]) {
+            expect(count).toBeGreaterThan(0);
+            below += count;
+            expect([bound, times.filter((time) => time <= bound).length]).toEqual([bound, below]);
+          }
+          expect(below).toBe(times.length);
           const [apdex, least, most] = [
             row.apdex as number,
             Number(expectedRow.least),

@@ -583,6 +583,21 @@ describe('POST /v1/apps/{app_id}/metrics', () => {
     expect([status, JSON.parse(text)]).toMatchObject([200, { requests: 1 }]);
   });
 
+  it('groups a million consumers by their groups', async () => {
+    await createTenant();
+    const write = (sql: string) => app.store.command(sql, { app_id: tenant.appId });
+    await write(`INSERT INTO consumers_v1 (app_id, id, identifier, name, group_id, attributes, created_at)
+      SELECT {app_id:UInt32}, number + 1, toString(number), '', number % 1000, '', now64(3) FROM numbers(1000000)`);
+    await write(`INSERT INTO consumer_groups_v1 (app_id, id, name, created_at)
+      SELECT {app_id:UInt32}, number + 1, toString(number + 1), now64(3) FROM numbers(999)`);
+    await write(`INSERT INTO counts_per_15m_by_consumer_v1
+      SELECT {app_id:UInt32}, number + 1, fromUnixTimestamp(${midnight / SECOND}), 1, 1, 200, 2, 0, 0 FROM numbers(1000000)`);
+    const rows = await tenant.metrics({ ...window, metrics: ['requests'], group_by: ['consumer_group'] });
+    expect(rows).toHaveLength(1000);
+    expect(new Set(rows.map(({ requests }) => requests))).toEqual(new Set([2_000]));
+    expect(rows.at(-1)!.consumer_group).toBeNull();
+  });
+
   describe('formats', () => {
     const body = { metrics: ALL, group_by: ['method', 'consumer_id', 'status_code', 'path', 'env'] };
 
@@ -685,6 +700,65 @@ describe('POST /v1/apps/{app_id}/metrics', () => {
       expect(text).toBe(
         `period_start,period_end,path,requests\r\n${period},"/users/{id}",1\r\n${period},,1\r\n`,
       );
+    });
+
+    it('has sizes, histograms and groups in each format', async () => {
+      const other = await Tenant.create(app);
+      await other.write(
+        {
+          timestamp: midnight,
+          consumer: { identifier: 'anna', group: 'Partners' },
+          response_time_ms: 100,
+          request_size_bytes: 2,
+          response_size_bytes: 9_000_000_000_000,
+        },
+        { timestamp: midnight, status_code: 404, request_size_bytes: null, response_time_ms: null },
+      );
+      const asked = {
+        ...window,
+        metrics: ['request_size_avg', 'request_size_p50', 'response_size_p99', 'response_time_histogram'],
+        group_by: ['consumer_group', 'status_class'],
+      };
+      const { text, headers } = await other.post('metrics', asked);
+      expect(headers['x-percentile-accuracy']).toBe('0.011 +1ms');
+      const period = `"period_start":"${seconds(midnight)}","period_end":"${seconds(midnight + 2 * DAY)}"`;
+      expect(text.split('\n')).toEqual([
+        `{${period},"consumer_group":"Partners","status_class":"2xx","request_size_avg":2,"request_size_p50":2,` +
+          '"response_size_p99":8988702378691,"response_time_histogram":[[101.752,1]]}',
+        `{${period},"consumer_group":null,"status_class":"4xx","request_size_avg":null,"request_size_p50":null,` +
+          '"response_size_p99":101,"response_time_histogram":[]}',
+        '',
+      ]);
+      const file = async (format: string) =>
+        (await other.post('metrics', { ...asked, format }).responseType('blob')).body as Buffer;
+      const { fields, rows } = readArrow(await file('arrow'));
+      expect(fields.slice(2)).toEqual([
+        'consumer_group Utf8',
+        'status_class Utf8',
+        'request_size_avg Float64',
+        'request_size_p50 Int64',
+        'response_size_p99 Int64',
+        'response_time_histogram List<Struct<{1:Float64, 2:Int64}>> not null',
+      ]);
+      expect(rows[0]!.slice(2, 7)).toEqual(['Partners', '2xx', 2, 2n, 8_988_702_378_691n]);
+      expect(
+        await queryParquet(await file('parquet'), [
+          'SELECT consumer_group, status_class, request_size_p50, response_time_histogram[1]."2" FROM rows',
+        ]),
+      ).toEqual([
+        ['Partners', '2xx', '2', '1'],
+        [null, '4xx', null, null],
+      ]);
+      expect((await file('csv')).toString().split('\r\n').slice(1)).toEqual([
+        `"${seconds(midnight)}","${seconds(midnight + 2 * DAY)}","Partners","2xx",2,2,8988702378691,"[[101.752,1]]"`,
+        `"${seconds(midnight)}","${seconds(midnight + 2 * DAY)}",,"4xx",,,101,"[]"`,
+        '',
+      ]);
+    });
+
+    it('says how exact response times are, and not sizes', async () => {
+      const sizes = { ...window, metrics: ['response_size_p50'] };
+      expect((await tenant.post('metrics', sizes)).headers).not.toHaveProperty('x-percentile-accuracy');
     });
 
     it('has no path that a spreadsheet takes for a formula as csv_spreadsheet', async () => {

@@ -118,6 +118,15 @@ export function listQueries(appId: number): { path: string; body: object }[] {
     { since: '2020-01-01', ...BY_VERSION, interval: 'day', group_by: ['app_version', 'path', 'consumer_id'] },
     { since: '2020-01-01', ...byConsumer, interval: 'day' },
     ...(['arrow', 'parquet', 'csv'] as const).map((format) => ({ since, ...ALL_METRICS, format })),
+    {
+      since,
+      metrics: ['request_size_avg', 'response_size_p99', 'response_time_histogram'],
+      group_by: ['consumer_group', 'status_class'],
+      filters: [
+        { field: 'consumer_group', op: 'is_not_null' },
+        { field: 'status_class', op: 'in', value: ['2xx', '4xx'] },
+      ],
+    },
   ];
   return [
     ...bodies.map((body) => ({ path: `/v1/apps/${appId}/metrics`, body: { until, ...body } })),

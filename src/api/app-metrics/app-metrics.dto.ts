@@ -8,6 +8,11 @@ const percentile = (rank: number, example: number) => ({
   description: `Response time in milliseconds, ${rank}th percentile; null if no time is known`,
   example,
 });
+const size = (side: 'request' | 'response', statistic: string, example: number) => ({
+  ...(statistic === 'average' ? { ...PERCENTILE, type: 'number' as const } : PERCENTILE),
+  description: `Size of the ${side} in bytes, ${statistic}; null if no size is known`,
+  example,
+});
 
 /** A row of metrics; only requested optional members are present. */
 export class MetricsRow extends PickType(TrafficRecord, ['period_start', 'period_end']) {
@@ -55,6 +60,23 @@ export class MetricsRow extends PickType(TrafficRecord, ['period_start', 'period
     example: 200,
   })
   status_code?: number | null;
+
+  @ApiPropertyOptional({
+    type: 'string',
+    nullable: true,
+    description: 'Name of the group in which the consumer is now; null without a group',
+    example: 'Partners',
+  })
+  consumer_group?: string | null;
+
+  @ApiPropertyOptional({
+    type: 'string',
+    nullable: true,
+    pattern: '^[0-9]xx$',
+    description: 'Class of the status code; null if unknown',
+    example: '2xx',
+  })
+  status_class?: string | null;
 
   @ApiPropertyOptional({ ...COUNT, description: 'Number of requests', example: 1284 })
   requests?: number;
@@ -126,4 +148,53 @@ export class MetricsRow extends PickType(TrafficRecord, ['period_start', 'period
     example: 0.94,
   })
   apdex?: number | null;
+
+  @ApiPropertyOptional(size('request', 'average', 840))
+  request_size_avg?: number | null;
+
+  @ApiPropertyOptional(size('request', '50th percentile', 512))
+  request_size_p50?: number | null;
+
+  @ApiPropertyOptional(size('request', '75th percentile', 900))
+  request_size_p75?: number | null;
+
+  @ApiPropertyOptional(size('request', '90th percentile', 1800))
+  request_size_p90?: number | null;
+
+  @ApiPropertyOptional(size('request', '95th percentile', 2600))
+  request_size_p95?: number | null;
+
+  @ApiPropertyOptional(size('request', '99th percentile', 9000))
+  request_size_p99?: number | null;
+
+  @ApiPropertyOptional(size('response', 'average', 5200))
+  response_size_avg?: number | null;
+
+  @ApiPropertyOptional(size('response', '50th percentile', 3100))
+  response_size_p50?: number | null;
+
+  @ApiPropertyOptional(size('response', '75th percentile', 6800))
+  response_size_p75?: number | null;
+
+  @ApiPropertyOptional(size('response', '90th percentile', 12000))
+  response_size_p90?: number | null;
+
+  @ApiPropertyOptional(size('response', '95th percentile', 21000))
+  response_size_p95?: number | null;
+
+  @ApiPropertyOptional(size('response', '99th percentile', 88000))
+  response_size_p99?: number | null;
+
+  @ApiPropertyOptional({
+    type: 'array',
+    items: { type: 'array', items: { type: 'number' }, minItems: 2, maxItems: 2 },
+    description:
+      'Response times: pairs of an upper bound in milliseconds and the number of requests between the bound before and this one, ' +
+      'ascending. Bounds without requests are left out; empty if no time is known.',
+    example: [
+      [22.868, 311],
+      [31.987, 973],
+    ],
+  })
+  response_time_histogram?: [upper_bound_ms: number, requests: number][];
 }

@@ -26,8 +26,8 @@ import { ToInteger, ToTimestamp, ToTimezone } from '../../platform/input/convers
 import { BodyMember } from '../../platform/input/parameters.js';
 import type { CrossFieldValidated, ValidationContext } from '../../platform/input/validation-context.js';
 
-/** In the order of a row. */
-export const METRICS = [
+/** Those that agents have as well, whose list of tools must be short. */
+export const COMMON_METRICS = [
   'requests',
   'requests_per_minute',
   'bytes_received',
@@ -43,10 +43,37 @@ export const METRICS = [
   'apdex',
 ] as const;
 
+/** In the order of a row. */
+export const METRICS = [
+  ...COMMON_METRICS,
+  'request_size_avg',
+  'request_size_p50',
+  'request_size_p75',
+  'request_size_p90',
+  'request_size_p95',
+  'request_size_p99',
+  'response_size_avg',
+  'response_size_p50',
+  'response_size_p75',
+  'response_size_p90',
+  'response_size_p95',
+  'response_size_p99',
+  'response_time_histogram',
+] as const;
+
 export type Metric = (typeof METRICS)[number];
 
 /** In the order of a row. */
-export const GROUP_FIELDS = ['env', 'app_version', 'consumer_id', 'method', 'path', 'status_code'] as const;
+export const GROUP_FIELDS = [
+  'env',
+  'app_version',
+  'consumer_id',
+  'method',
+  'path',
+  'status_code',
+  'consumer_group',
+  'status_class',
+] as const;
 
 export type GroupField = (typeof GROUP_FIELDS)[number];
 
@@ -63,6 +90,8 @@ export const METRIC_FILTERS = {
   method: textFilter(TEXT_OPERATORS, (text) => text.toUpperCase()),
   path: textFilter(TEXT_OPERATORS),
   status_code: integerFilter(NUMBER_OPERATORS),
+  consumer_group: textFilter([...TEXT_OPERATORS, ...NULLNESS]),
+  status_class: textFilter(['eq', 'neq', 'in', 'not_in', ...NULLNESS], (text) => text.toLowerCase()),
 } as const;
 
 export type MetricFilter = Filter<GroupField>;

@@ -42,7 +42,7 @@ export class AppMetricsService {
     const scope = await this.apps.require(account, input.app_id);
     const { window, interval, timezone, metrics, group_by, filters, apdex_threshold_ms } = input;
     const uses = (name: GroupField) => group_by.includes(name) || filters.some(({ field }) => field === name);
-    const byConsumer = scope.consumerId !== undefined || uses('consumer_id');
+    const byConsumer = scope.consumerId !== undefined || uses('consumer_id') || uses('consumer_group');
     const timeline = uses('app_version') ? await this.releases.findTimeline(scope, input.body) : undefined;
     const query = {
       ...planPeriods({ ...window, interval, timezone, byConsumer, timeline }),
@@ -53,7 +53,7 @@ export class AppMetricsService {
       expectedErrors: scope.expectedErrors,
       now: window.now,
     };
-    const hasPercentiles = metrics.some((metric) => metric.startsWith('response_time_'));
+    const hasTimes = metrics.some((metric) => metric.startsWith('response_time_'));
     const readFile = async () => {
       const whole = await this.repository.query(scope, query, filters, maxRows);
       if (whole) return whole;
@@ -65,7 +65,7 @@ export class AppMetricsService {
     };
     const [body, errors, coverage] = await Promise.all([
       readFile(),
-      hasPercentiles ? this.repository.findErrors(scope, query) : undefined,
+      hasTimes ? this.repository.findErrors(scope, query) : undefined,
       byConsumer ? this.coverage.describe(scope, query.bounds) : {},
     ]).catch((error: unknown) => {
       throw tooMuch(error, input.body, maxRows) ?? error;

@@ -2,21 +2,18 @@ import type { ExpectedError } from '../apps/apps.repository.js';
 import type { Predicate } from '../../queries/predicates.js';
 import type { Parameters } from '../../store/client/query-parameters.js';
 import { type FileFormat, isTyped } from '../../shared/file-format.js';
-import { findBin } from '../../records/bins.js';
+import { type Measure, findBin } from '../../records/bins.js';
 import { describePeriods } from '../../queries/calendar/buckets.js';
 import { VERSION_INDEX } from './metric-condition.js';
 import { GROUP_FIELDS, type GroupField } from './app-metrics.input.js';
 import {
-  APDEX_SUMS,
+  BIN_SUMS,
   METRIC_COLUMNS,
   type MetricColumn,
-  DEFINITIONS,
-  MILLISECONDS,
-  RANKS,
   TOLERABLE_BINS,
   buildSums,
-  isFromApdexSums,
-  isFromBins,
+  findDefinition,
+  findMiddles,
 } from './metric-definitions.js';
 import type { MetricPeriods } from './metric-periods.js';
 import type { Source } from './sources.js';
@@ -38,6 +35,8 @@ export interface MetricsStatement extends Predicate {
   readonly columns: readonly string[];
 }
 
+const MEASURES = ['time', 'received', 'sent'] as const satisfies readonly Measure[];
+
 /** For each group field: its key in counts and bins, and its value in a row. */
 const GROUPS: Readonly<Record<GroupField, { key: string; value: string }>> = {
   env: { key: 'app_env_id', value: 'toString(envs.name)' },
@@ -46,7 +45,31 @@ const GROUPS: Readonly<Record<GroupField, { key: string; value: string }>> = {
   method: { key: 'endpoint_id', value: `nullIf(toString(endpoints.method), '')` },
   path: { key: 'endpoint_id', value: `nullIf(endpoints.path, '')` },
   status_code: { key: 'status_code', value: 'nullIf(toInt32(c.status_code), 0)' },
+  consumer_group: { key: 'group_id', value: 'if(c.group_id = 0, NULL, toString(consumer_groups.name))' },
+  status_class: {
+    key: 'status_class',
+    value: `if(c.status_class = 0, NULL, concat(toString(c.status_class), 'xx'))`,
+  },
 };
+
+/** Keys that are no columns of the tables: the column that each needs. */
+const NEEDED_COLUMNS: Readonly<Record<string, string>> = {
+  group_id: 'consumer_id',
+  status_class: 'status_code',
+  version_index: 'app_env_id',
+};
+
+/**
+ * Adds the groups in which consumers are now. A join, because a constant of a million consumers exceeds the
+ * memory of a query.
+ */
+const WITH_GROUPS = (rows: string) => `(
+    SELECT r.*, g.group_id AS group_id
+    FROM ${rows} AS r
+    LEFT ANY JOIN (
+      SELECT id, group_id FROM consumers_v1 FINAL WHERE app_id = {app_id:UInt32} AND group_id != 0
+    ) AS g ON g.id = r.consumer_id
+  )`;
 
 const JOINED_NAMES: Readonly<Record<string, string>> = {
   app_env_id: `
@@ -55,6 +78,9 @@ LEFT JOIN (SELECT id, name FROM app_envs_v1 FINAL WHERE app_id = {app_id:UInt32}
   endpoint_id: `
 LEFT JOIN (SELECT id, method, path FROM endpoints_v1 FINAL WHERE app_id = {app_id:UInt32}) AS endpoints
   ON endpoints.id = c.endpoint_id`,
+  group_id: `
+LEFT JOIN (SELECT id, name FROM consumer_groups_v1 FINAL WHERE app_id = {app_id:UInt32}) AS consumer_groups
+  ON consumer_groups.id = c.group_id`,
 };
 
 /** For groups by path or by method alone: the first endpoint with each value stands for all of them. */
@@ -90,15 +116,17 @@ const NO_BUCKETS: readonly Source[] = [{ grain: 'minute', only: [] }];
  */
 export function buildStatement(query: MetricsQuery, conditions: Predicate): MetricsStatement {
   const groupBy = GROUP_FIELDS.filter((field) => query.groupBy.includes(field));
-  const { metrics, period, keys, common, summed, sums, percentiles, params } = describeSums(
+  const { metrics, period, keys, common, summed, sums, ranks, params } = describeSums(
     query,
     conditions,
     groupBy,
   );
   const edges = { start: period.start, end: period.end };
-  const times = percentiles.length > 0 && { percentiles: MILLISECONDS(computeQuantiles(percentiles)) };
-  const joinBins = () =>
-    `\nLEFT JOIN (${summed('bins', { ...sums.bins, ...times })}\n) AS b USING (${['period', ...keys].join(', ')})`;
+  const joined = MEASURES.map((measure) => {
+    const aggregates = { ...sums.bins(measure), ...computePercentiles(measure, ranks(measure)) };
+    if (Object.keys(aggregates).length === 0) return '';
+    return `\nLEFT JOIN (${summed(measure, aggregates)}\n) AS ${measure}_bins USING (${['period', ...keys].join(', ')})`;
+  });
   const values = [
     // Whole seconds in texts; the clients' milliseconds if columns have types.
     ...Object.keys(edges).map(
@@ -106,8 +134,14 @@ export function buildStatement(query: MetricsQuery, conditions: Predicate): Metr
     ),
     ...groupBy.map((field) => `${GROUPS[field].value} AS ${field}`),
     ...metrics.map((metric) => {
-      const percentile = `if(empty(percentiles), NULL, percentiles[${percentiles.indexOf(metric) + 1}])`;
-      return `${DEFINITIONS[metric].sql ?? percentile} AS ${metric}`;
+      const { value } = findDefinition(metric);
+      if (typeof value !== 'string') {
+        const list = `${value.measure}_percentiles`;
+        const place = ranks(value.measure).indexOf(value.rank) + 1;
+        return `if(empty(${list}), NULL, ${list}[${place}]) AS ${metric}`;
+      }
+      const isText = metric === 'response_time_histogram' && query.format.startsWith('csv');
+      return `${isText ? `toJSONString(${value})` : value} AS ${metric}`;
     }),
   ];
   const sql = `
@@ -115,7 +149,7 @@ ${common}SELECT
   ${values.join(',\n  ')}
 FROM (${summed('counts', { ...edges, ...sums.counts })}
   HAVING sum_requests > 0
-) AS c${metrics.some(isFromBins) ? joinBins() : ''}${keys.map((key) => JOINED_NAMES[key] ?? '').join('')}
+) AS c${joined.join('')}${keys.map((key) => JOINED_NAMES[key] ?? '').join('')}
 ORDER BY ${['period_start', ...groupBy].join(', ')}`;
   return { columns: ['period_start', 'period_end', ...groupBy, ...metrics], sql, params };
 }
@@ -144,10 +178,13 @@ function describeSums(query: MetricsQuery, conditions: Predicate, groupBy: reado
   const ofEndpoint = groupBy.filter((field) => GROUPS[field].key === 'endpoint_id');
   const isByOneName = ofEndpoint.length === 1;
   const keys = [...new Set(groupBy.map((field) => GROUPS[field].key))];
-  const needed = new Set<string>(['sum_requests', ...metrics.flatMap((metric) => DEFINITIONS[metric].sums)]);
+  const definitions = metrics.map(findDefinition);
+  const needed = new Set<string>(['sum_requests', ...definitions.flatMap(({ sums }) => sums)]);
+  const neededBins = new Set<string>(definitions.flatMap(({ bins = [] }) => bins));
   const counts = Object.entries(buildSums(isTyped(format), expectedErrors.length > 0));
   const satisfying_k = findBin(apdexThresholdMs / 1000);
   const computed: Readonly<Record<string, string | undefined>> = {
+    status_class: 'intDiv(f.status_code, 100) AS status_class',
     version_index: `${VERSION_INDEX('f.')} AS version_index`,
     ...(isByOneName && { endpoint_id: FIRST_ENDPOINT_ID }),
   };
@@ -169,15 +206,23 @@ function describeSums(query: MetricsQuery, conditions: Predicate, groupBy: reado
     period,
     keys,
     common: common.length === 0 ? '' : `WITH ${common.join(', ')}\n`,
-    summed: (kind: 'counts' | 'bins', aggregates: Readonly<Record<string, string>>) => `
+    summed: (kind: 'counts' | Measure, aggregates: Readonly<Record<string, string>>) => `
   SELECT ${[`${period.key} AS period`, ...keyColumns, ...nameAll(aggregates)].join(', ')}
   FROM ${readSources(kind, isByOneName, keys, sources, conditions.sql)}
   GROUP BY ${['period', ...keys].join(', ')}`,
     sums: {
       counts: Object.fromEntries(counts.filter(([name]) => needed.has(name))),
-      bins: metrics.some(isFromApdexSums) ? APDEX_SUMS : {},
+      bins: (measure: Measure) =>
+        Object.fromEntries(
+          Object.entries(BIN_SUMS)
+            .filter(([name, sum]) => sum.measure === measure && neededBins.has(name))
+            .map(([name, { sql }]) => [name, sql]),
+        ),
     },
-    percentiles: metrics.filter((metric) => metric in RANKS),
+    ranks: (measure: Measure) =>
+      definitions.flatMap(({ value }) =>
+        typeof value !== 'string' && value.measure === measure ? [value.rank] : [],
+      ),
     params: {
       ...conditions.params,
       ...period.params,
@@ -199,8 +244,11 @@ function describeSums(query: MetricsQuery, conditions: Predicate, groupBy: reado
 const nameAll = (expressions: Readonly<Record<string, string>>) =>
   Object.entries(expressions).map(([name, sql]) => `${sql} AS ${name}`);
 
-const computeQuantiles = (percentiles: readonly MetricColumn[]) =>
-  `quantilesExactWeighted(${percentiles.map((metric) => RANKS[metric]).join(', ')})(f.k, f.n)`;
+function computePercentiles(measure: Measure, ranks: readonly number[]): Readonly<Record<string, string>> {
+  if (ranks.length === 0) return {};
+  const bins = `quantilesExactWeighted(${ranks.join(', ')})(f.k, f.n)`;
+  return { [`${measure}_percentiles`]: findMiddles(measure, bins) };
+}
 
 /**
  * The rows of the sources as `f`. A single table is read without a subquery, which takes 7 % of a short
@@ -208,44 +256,46 @@ const computeQuantiles = (percentiles: readonly MetricColumn[]) =>
  * ambiguous.
  */
 function readSources(
-  kind: 'counts' | 'bins',
+  kind: 'counts' | Measure,
   isByOneName: boolean,
   keys: readonly string[],
   sources: readonly Source[],
   conditions: string,
 ): string {
-  const measured = kind === 'bins' ? `\n      AND measure = 'time'` : '';
+  const measured = kind === 'counts' ? '' : `\n      AND measure = '${kind}'`;
+  const table = kind === 'counts' ? 'counts' : 'bins';
   const tables = sources.flatMap((source, index) => {
-    const table = { grain: source.grain, constants: '', condition: buildCondition(source, index) };
-    if (table.grain !== '15m_by_consumer') return [table];
+    const part = { grain: source.grain, constants: '', condition: buildCondition(source, index) };
+    if (part.grain !== '15m_by_consumer') return [part];
     // This table lacks rows without a consumer; in the other table these are marked.
-    const marked = `without_consumer AND ${table.condition}`;
-    return [table, { grain: '15m', constants: 'WITH 0 AS consumer_id ', condition: marked }];
+    const marked = `without_consumer AND ${part.condition}`;
+    return [part, { grain: '15m', constants: 'WITH 0 AS consumer_id ', condition: marked }];
   });
-  const read = ({ grain, condition }: (typeof tables)[number], alias = '') => `${kind}_per_${grain}_v1${alias}
+  const read = (
+    { grain, condition }: (typeof tables)[number],
+    alias = '',
+  ) => `${table}_per_${grain}_v1${alias}
     WHERE app_id = {app_id:UInt32}${measured}
       AND ${condition}${conditions.replaceAll('\n', '\n    ')}`;
-  const isOfApp = kind === 'bins' && keys.length === 0 && conditions === '';
+  const isOfApp = table === 'bins' && keys.length === 0 && conditions === '';
   // In the form of the projection sums_of_app.
   const isSummed = ({ grain }: { grain: string }) => isOfApp && (grain === 'hour' || grain === 'day');
   const [only] = tables;
-  if (only && tables.length === 1 && !isByOneName && !isSummed(only)) return read(only, ' AS f');
-  const columns = new Set([
-    'bucket',
-    ...keys.map((key) => (key === 'version_index' ? 'app_env_id' : key)),
-    ...VALUES[kind],
-  ]);
-  const reads = tables.map((table) =>
-    isSummed(table)
+  const isPlain = !isByOneName && !keys.includes('group_id');
+  if (only && tables.length === 1 && isPlain && !isSummed(only)) return read(only, ' AS f');
+  const columns = new Set(['bucket', ...keys.map((key) => NEEDED_COLUMNS[key] ?? key), ...VALUES[table]]);
+  const reads = tables.map((part) =>
+    isSummed(part)
       ? `
     SELECT bucket, k, sum(n) AS n
-    FROM ${read(table)}
+    FROM ${read(part)}
     GROUP BY bucket, k`
       : `
-    ${table.constants}SELECT ${[...columns].join(', ')}
-    FROM ${read(table)}`,
+    ${part.constants}SELECT ${[...columns].join(', ')}
+    FROM ${read(part)}`,
   );
-  return `(${reads.join('\n    UNION ALL')}\n  ) AS f`;
+  const rows = `(${reads.join('\n    UNION ALL')}\n  )`;
+  return `${keys.includes('group_id') ? WITH_GROUPS(rows) : rows} AS f`;
 }
 
 function buildCondition(source: Source, index: number): string {

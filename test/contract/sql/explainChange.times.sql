@@ -8,8 +8,8 @@ SELECT
   if(sum_known_requests = 0, NULL, sum_client_errors) AS client_errors,
   if(sum_known_requests = 0, NULL, sum_server_errors) AS server_errors,
   (sum_client_errors + sum_server_errors) / nullIf(sum_known_requests, 0) AS error_rate,
-  if(empty(percentiles), NULL, percentiles[1]) AS response_time_p50,
-  if(empty(percentiles), NULL, percentiles[2]) AS response_time_p95
+  if(empty(time_percentiles), NULL, time_percentiles[1]) AS response_time_p50,
+  if(empty(time_percentiles), NULL, time_percentiles[2]) AS response_time_p95
 FROM (
   SELECT {from:UInt32} AS period, toDateTime(period, 'UTC') AS start, toDateTime(toUInt32(period + {width:UInt32}), 'UTC') AS end, sum(f.requests) AS sum_requests, sumIf(f.requests, f.status_code != 0) AS sum_known_requests, sumIf(f.requests, f.status_code >= 400 AND f.status_code < 500) AS sum_client_errors, sumIf(f.requests, f.status_code >= 500 AND f.status_code < 600) AS sum_server_errors
   FROM (
@@ -32,7 +32,7 @@ FROM (
   HAVING sum_requests > 0
 ) AS c
 LEFT JOIN (
-  SELECT {from:UInt32} AS period, arrayMap(k -> toInt32(least(round(1000 * exp2(k / 32)), 2147483647)), quantilesExactWeighted(0.5, 0.95)(f.k, f.n)) AS percentiles
+  SELECT {from:UInt32} AS period, arrayMap(k -> toInt32(least(round(1000 * exp2(k / 32)), 2147483647)), quantilesExactWeighted(0.5, 0.95)(f.k, f.n)) AS time_percentiles
   FROM (
     SELECT bucket, k, sum(n) AS n
     FROM bins_per_hour_v1
@@ -54,7 +54,7 @@ LEFT JOIN (
       AND bucket IN {only_2:Array(UInt32)}
   ) AS f
   GROUP BY period
-) AS b USING (period)
+) AS time_bins USING (period)
 ORDER BY period_start;
 
 -- app_metrics.accuracy
@@ -67,7 +67,7 @@ SELECT
   start AS period_start,
   end AS period_end,
   sum_requests AS requests,
-  if(empty(percentiles), NULL, percentiles[1]) AS response_time_p95,
+  if(empty(time_percentiles), NULL, time_percentiles[1]) AS response_time_p95,
   (satisfied + tolerated / 2) / nullIf(timed_requests, 0) AS apdex,
   timed_requests AS timed_requests
 FROM (
@@ -92,7 +92,7 @@ FROM (
   HAVING sum_requests > 0
 ) AS c
 LEFT JOIN (
-  SELECT {from:UInt32} AS period, sum(f.n) AS timed_requests, sumIf(f.n, f.k <= {satisfying_k:Int16}) AS satisfied, sumIf(f.n, f.k > {satisfying_k:Int16} AND f.k <= {tolerable_k:Int16}) AS tolerated, arrayMap(k -> toInt32(least(round(1000 * exp2(k / 32)), 2147483647)), quantilesExactWeighted(0.95)(f.k, f.n)) AS percentiles
+  SELECT {from:UInt32} AS period, sum(f.n) AS timed_requests, sumIf(f.n, f.k <= {satisfying_k:Int16}) AS satisfied, sumIf(f.n, f.k > {satisfying_k:Int16} AND f.k <= {tolerable_k:Int16}) AS tolerated, arrayMap(k -> toInt32(least(round(1000 * exp2(k / 32)), 2147483647)), quantilesExactWeighted(0.95)(f.k, f.n)) AS time_percentiles
   FROM (
     SELECT bucket, k, sum(n) AS n
     FROM bins_per_hour_v1
@@ -114,7 +114,7 @@ LEFT JOIN (
       AND bucket IN {only_2:Array(UInt32)}
   ) AS f
   GROUP BY period
-) AS b USING (period)
+) AS time_bins USING (period)
 ORDER BY period_start;
 
 -- app_metrics.query
@@ -125,7 +125,7 @@ SELECT
   nullIf(toString(endpoints.method), '') AS method,
   nullIf(endpoints.path, '') AS path,
   sum_requests AS requests,
-  if(empty(percentiles), NULL, percentiles[1]) AS response_time_p95,
+  if(empty(time_percentiles), NULL, time_percentiles[1]) AS response_time_p95,
   (satisfied + tolerated / 2) / nullIf(timed_requests, 0) AS apdex,
   timed_requests AS timed_requests
 FROM (
@@ -150,7 +150,7 @@ FROM (
   HAVING sum_requests > 0
 ) AS c
 LEFT JOIN (
-  SELECT {from:UInt32} AS period, f.endpoint_id AS endpoint_id, sum(f.n) AS timed_requests, sumIf(f.n, f.k <= {satisfying_k:Int16}) AS satisfied, sumIf(f.n, f.k > {satisfying_k:Int16} AND f.k <= {tolerable_k:Int16}) AS tolerated, arrayMap(k -> toInt32(least(round(1000 * exp2(k / 32)), 2147483647)), quantilesExactWeighted(0.95)(f.k, f.n)) AS percentiles
+  SELECT {from:UInt32} AS period, f.endpoint_id AS endpoint_id, sum(f.n) AS timed_requests, sumIf(f.n, f.k <= {satisfying_k:Int16}) AS satisfied, sumIf(f.n, f.k > {satisfying_k:Int16} AND f.k <= {tolerable_k:Int16}) AS tolerated, arrayMap(k -> toInt32(least(round(1000 * exp2(k / 32)), 2147483647)), quantilesExactWeighted(0.95)(f.k, f.n)) AS time_percentiles
   FROM (
     SELECT bucket, endpoint_id, k, n
     FROM bins_per_hour_v1
@@ -171,7 +171,7 @@ LEFT JOIN (
       AND bucket IN {only_2:Array(UInt32)}
   ) AS f
   GROUP BY period, endpoint_id
-) AS b USING (period, endpoint_id)
+) AS time_bins USING (period, endpoint_id)
 LEFT JOIN (SELECT id, method, path FROM endpoints_v1 FINAL WHERE app_id = {app_id:UInt32}) AS endpoints
   ON endpoints.id = c.endpoint_id
 ORDER BY period_start, method, path
@@ -185,7 +185,7 @@ SELECT
   end AS period_end,
   nullIf(toInt64(c.consumer_id), 0) AS consumer_id,
   sum_requests AS requests,
-  if(empty(percentiles), NULL, percentiles[1]) AS response_time_p95,
+  if(empty(time_percentiles), NULL, time_percentiles[1]) AS response_time_p95,
   (satisfied + tolerated / 2) / nullIf(timed_requests, 0) AS apdex,
   timed_requests AS timed_requests
 FROM (
@@ -210,7 +210,7 @@ FROM (
   HAVING sum_requests > 0
 ) AS c
 LEFT JOIN (
-  SELECT {from:UInt32} AS period, f.consumer_id AS consumer_id, sum(f.n) AS timed_requests, sumIf(f.n, f.k <= {satisfying_k:Int16}) AS satisfied, sumIf(f.n, f.k > {satisfying_k:Int16} AND f.k <= {tolerable_k:Int16}) AS tolerated, arrayMap(k -> toInt32(least(round(1000 * exp2(k / 32)), 2147483647)), quantilesExactWeighted(0.95)(f.k, f.n)) AS percentiles
+  SELECT {from:UInt32} AS period, f.consumer_id AS consumer_id, sum(f.n) AS timed_requests, sumIf(f.n, f.k <= {satisfying_k:Int16}) AS satisfied, sumIf(f.n, f.k > {satisfying_k:Int16} AND f.k <= {tolerable_k:Int16}) AS tolerated, arrayMap(k -> toInt32(least(round(1000 * exp2(k / 32)), 2147483647)), quantilesExactWeighted(0.95)(f.k, f.n)) AS time_percentiles
   FROM (
     SELECT bucket, consumer_id, k, n
     FROM bins_per_15m_by_consumer_v1
@@ -231,7 +231,7 @@ LEFT JOIN (
       AND bucket IN {only_1:Array(UInt32)}
   ) AS f
   GROUP BY period, consumer_id
-) AS b USING (period, consumer_id)
+) AS time_bins USING (period, consumer_id)
 ORDER BY period_start, consumer_id
 )
 WHERE NOT throwIf(rowNumberInAllBlocks() >= 100000);
@@ -252,7 +252,7 @@ SELECT
   end AS period_end,
   nullIf(toInt32(c.status_code), 0) AS status_code,
   sum_requests AS requests,
-  if(empty(percentiles), NULL, percentiles[1]) AS response_time_p95,
+  if(empty(time_percentiles), NULL, time_percentiles[1]) AS response_time_p95,
   (satisfied + tolerated / 2) / nullIf(timed_requests, 0) AS apdex,
   timed_requests AS timed_requests
 FROM (
@@ -277,7 +277,7 @@ FROM (
   HAVING sum_requests > 0
 ) AS c
 LEFT JOIN (
-  SELECT {from:UInt32} AS period, f.status_code AS status_code, sum(f.n) AS timed_requests, sumIf(f.n, f.k <= {satisfying_k:Int16}) AS satisfied, sumIf(f.n, f.k > {satisfying_k:Int16} AND f.k <= {tolerable_k:Int16}) AS tolerated, arrayMap(k -> toInt32(least(round(1000 * exp2(k / 32)), 2147483647)), quantilesExactWeighted(0.95)(f.k, f.n)) AS percentiles
+  SELECT {from:UInt32} AS period, f.status_code AS status_code, sum(f.n) AS timed_requests, sumIf(f.n, f.k <= {satisfying_k:Int16}) AS satisfied, sumIf(f.n, f.k > {satisfying_k:Int16} AND f.k <= {tolerable_k:Int16}) AS tolerated, arrayMap(k -> toInt32(least(round(1000 * exp2(k / 32)), 2147483647)), quantilesExactWeighted(0.95)(f.k, f.n)) AS time_percentiles
   FROM (
     SELECT bucket, status_code, k, n
     FROM bins_per_hour_v1
@@ -298,7 +298,7 @@ LEFT JOIN (
       AND bucket IN {only_2:Array(UInt32)}
   ) AS f
   GROUP BY period, status_code
-) AS b USING (period, status_code)
+) AS time_bins USING (period, status_code)
 ORDER BY period_start, status_code
 )
 WHERE NOT throwIf(rowNumberInAllBlocks() >= 100000);

@@ -8,8 +8,8 @@ SELECT
   nullIf(toInt64(c.consumer_id), 0) AS consumer_id,
   sum_requests AS requests,
   (sum_client_errors + sum_server_errors) / nullIf(sum_known_requests, 0) AS error_rate,
-  if(empty(percentiles), NULL, percentiles[1]) AS response_time_p50,
-  if(empty(percentiles), NULL, percentiles[2]) AS response_time_p99,
+  if(empty(time_percentiles), NULL, time_percentiles[1]) AS response_time_p50,
+  if(empty(time_percentiles), NULL, time_percentiles[2]) AS response_time_p99,
   (satisfied + tolerated / 2) / nullIf(timed_requests, 0) AS apdex
 FROM (
   SELECT {from:UInt32} AS period, f.consumer_id AS consumer_id, toDateTime(period, 'UTC') AS start, toDateTime(toUInt32(period + {width:UInt32}), 'UTC') AS end, sum(f.requests) AS sum_requests, sumIf(f.requests, f.status_code != 0) AS sum_known_requests, sumIf(f.requests, f.status_code >= 400 AND f.status_code < 500) AS sum_client_errors, sumIf(f.requests, f.status_code >= 500 AND f.status_code < 600) AS sum_server_errors
@@ -28,7 +28,7 @@ FROM (
   HAVING sum_requests > 0
 ) AS c
 LEFT JOIN (
-  SELECT {from:UInt32} AS period, f.consumer_id AS consumer_id, sum(f.n) AS timed_requests, sumIf(f.n, f.k <= {satisfying_k:Int16}) AS satisfied, sumIf(f.n, f.k > {satisfying_k:Int16} AND f.k <= {tolerable_k:Int16}) AS tolerated, arrayMap(k -> toInt32(least(round(1000 * exp2(k / 32)), 2147483647)), quantilesExactWeighted(0.5, 0.99)(f.k, f.n)) AS percentiles
+  SELECT {from:UInt32} AS period, f.consumer_id AS consumer_id, sum(f.n) AS timed_requests, sumIf(f.n, f.k <= {satisfying_k:Int16}) AS satisfied, sumIf(f.n, f.k > {satisfying_k:Int16} AND f.k <= {tolerable_k:Int16}) AS tolerated, arrayMap(k -> toInt32(least(round(1000 * exp2(k / 32)), 2147483647)), quantilesExactWeighted(0.5, 0.99)(f.k, f.n)) AS time_percentiles
   FROM (
     SELECT bucket, consumer_id, k, n
     FROM bins_per_15m_by_consumer_v1
@@ -43,7 +43,7 @@ LEFT JOIN (
       AND without_consumer AND bucket >= {from_0:UInt32} AND bucket < {to_0:UInt32}
   ) AS f
   GROUP BY period, consumer_id
-) AS b USING (period, consumer_id)
+) AS time_bins USING (period, consumer_id)
 ORDER BY period_start, consumer_id
 )
 WHERE NOT throwIf(rowNumberInAllBlocks() >= 1000000);

@@ -6,8 +6,8 @@ SELECT
   end AS period_end,
   sum_requests AS requests,
   (sum_client_errors + sum_server_errors) / nullIf(sum_known_requests, 0) AS error_rate,
-  if(empty(percentiles), NULL, percentiles[1]) AS response_time_p50,
-  if(empty(percentiles), NULL, percentiles[2]) AS response_time_p99,
+  if(empty(time_percentiles), NULL, time_percentiles[1]) AS response_time_p50,
+  if(empty(time_percentiles), NULL, time_percentiles[2]) AS response_time_p99,
   (satisfied + tolerated / 2) / nullIf(timed_requests, 0) AS apdex
 FROM (
   SELECT f.bucket AS period, period AS start, period + {width:UInt32} AS end, sum(f.requests) AS sum_requests, sumIf(f.requests, f.status_code != 0) AS sum_known_requests, sumIf(f.requests, f.status_code >= 400 AND f.status_code < 500) AS sum_client_errors, sumIf(f.requests, f.status_code >= 500 AND f.status_code < 600) AS sum_server_errors
@@ -18,7 +18,7 @@ FROM (
   HAVING sum_requests > 0
 ) AS c
 LEFT JOIN (
-  SELECT f.bucket AS period, sum(f.n) AS timed_requests, sumIf(f.n, f.k <= {satisfying_k:Int16}) AS satisfied, sumIf(f.n, f.k > {satisfying_k:Int16} AND f.k <= {tolerable_k:Int16}) AS tolerated, arrayMap(k -> toInt32(least(round(1000 * exp2(k / 32)), 2147483647)), quantilesExactWeighted(0.5, 0.99)(f.k, f.n)) AS percentiles
+  SELECT f.bucket AS period, sum(f.n) AS timed_requests, sumIf(f.n, f.k <= {satisfying_k:Int16}) AS satisfied, sumIf(f.n, f.k > {satisfying_k:Int16} AND f.k <= {tolerable_k:Int16}) AS tolerated, arrayMap(k -> toInt32(least(round(1000 * exp2(k / 32)), 2147483647)), quantilesExactWeighted(0.5, 0.99)(f.k, f.n)) AS time_percentiles
   FROM (
     SELECT bucket, k, sum(n) AS n
     FROM bins_per_hour_v1
@@ -28,7 +28,7 @@ LEFT JOIN (
     GROUP BY bucket, k
   ) AS f
   GROUP BY period
-) AS b USING (period)
+) AS time_bins USING (period)
 ORDER BY period_start;
 
 -- app_metrics.accuracy

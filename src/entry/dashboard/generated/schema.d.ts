@@ -1015,6 +1015,16 @@ export interface components {
              */
             status_code?: number | null;
             /**
+             * @description Name of the group in which the consumer is now; null without a group
+             * @example Partners
+             */
+            consumer_group?: string | null;
+            /**
+             * @description Class of the status code; null if unknown
+             * @example 2xx
+             */
+            status_class?: string | null;
+            /**
              * @description Number of requests
              * @example 1284
              */
@@ -1079,6 +1089,80 @@ export interface components {
              * @example 0.94
              */
             apdex?: number | null;
+            /**
+             * @description Size of the request in bytes, average; null if no size is known
+             * @example 840
+             */
+            request_size_avg?: number | null;
+            /**
+             * @description Size of the request in bytes, 50th percentile; null if no size is known
+             * @example 512
+             */
+            request_size_p50?: number | null;
+            /**
+             * @description Size of the request in bytes, 75th percentile; null if no size is known
+             * @example 900
+             */
+            request_size_p75?: number | null;
+            /**
+             * @description Size of the request in bytes, 90th percentile; null if no size is known
+             * @example 1800
+             */
+            request_size_p90?: number | null;
+            /**
+             * @description Size of the request in bytes, 95th percentile; null if no size is known
+             * @example 2600
+             */
+            request_size_p95?: number | null;
+            /**
+             * @description Size of the request in bytes, 99th percentile; null if no size is known
+             * @example 9000
+             */
+            request_size_p99?: number | null;
+            /**
+             * @description Size of the response in bytes, average; null if no size is known
+             * @example 5200
+             */
+            response_size_avg?: number | null;
+            /**
+             * @description Size of the response in bytes, 50th percentile; null if no size is known
+             * @example 3100
+             */
+            response_size_p50?: number | null;
+            /**
+             * @description Size of the response in bytes, 75th percentile; null if no size is known
+             * @example 6800
+             */
+            response_size_p75?: number | null;
+            /**
+             * @description Size of the response in bytes, 90th percentile; null if no size is known
+             * @example 12000
+             */
+            response_size_p90?: number | null;
+            /**
+             * @description Size of the response in bytes, 95th percentile; null if no size is known
+             * @example 21000
+             */
+            response_size_p95?: number | null;
+            /**
+             * @description Size of the response in bytes, 99th percentile; null if no size is known
+             * @example 88000
+             */
+            response_size_p99?: number | null;
+            /**
+             * @description Response times: pairs of an upper bound in milliseconds and the number of requests between the bound before and this one, ascending. Bounds without requests are left out; empty if no time is known.
+             * @example [
+             *       [
+             *         22.868,
+             *         311
+             *       ],
+             *       [
+             *         31.987,
+             *         973
+             *       ]
+             *     ]
+             */
+            response_time_histogram?: number[][];
         };
         Release: {
             /**
@@ -1695,12 +1779,12 @@ export interface components {
         /** @enum {string} */
         FileFormat: "ndjson" | "arrow" | "csv" | "parquet" | "csv_spreadsheet";
         /** @enum {string} */
-        Metric: "requests" | "requests_per_minute" | "bytes_received" | "bytes_sent" | "client_errors" | "server_errors" | "error_rate" | "response_time_p50" | "response_time_p75" | "response_time_p90" | "response_time_p95" | "response_time_p99" | "apdex";
+        Metric: "requests" | "requests_per_minute" | "bytes_received" | "bytes_sent" | "client_errors" | "server_errors" | "error_rate" | "response_time_p50" | "response_time_p75" | "response_time_p90" | "response_time_p95" | "response_time_p99" | "apdex" | "request_size_avg" | "request_size_p50" | "request_size_p75" | "request_size_p90" | "request_size_p95" | "request_size_p99" | "response_size_avg" | "response_size_p50" | "response_size_p75" | "response_size_p90" | "response_size_p95" | "response_size_p99" | "response_time_histogram";
         /** @enum {string} */
         MetricInterval: "month" | "day" | "hour" | "minute";
         /** @enum {string} */
-        MetricGroup: "env" | "app_version" | "consumer_id" | "method" | "path" | "status_code";
-        MetricFilter: components["schemas"]["MetricFilterOnEnv"] | components["schemas"]["MetricFilterOnAppVersion"] | components["schemas"]["MetricFilterOnConsumerId"];
+        MetricGroup: "env" | "app_version" | "consumer_id" | "method" | "path" | "status_code" | "consumer_group" | "status_class";
+        MetricFilter: components["schemas"]["MetricFilterOnEnv"] | components["schemas"]["MetricFilterOnAppVersion"] | components["schemas"]["MetricFilterOnConsumerId"] | components["schemas"]["MetricFilterOnStatusClass"];
         MetricFilterOnEnv: {
             /** @enum {string} */
             field: "env" | "method" | "path";
@@ -1711,7 +1795,7 @@ export interface components {
         };
         MetricFilterOnAppVersion: {
             /** @enum {string} */
-            field: "app_version";
+            field: "app_version" | "consumer_group";
             /** @enum {string} */
             op: "eq" | "neq" | "in" | "not_in" | "like" | "not_like" | "contains" | "not_contains" | "is_null" | "is_not_null";
             /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
@@ -1724,6 +1808,14 @@ export interface components {
             op: "eq" | "neq" | "gt" | "gte" | "lt" | "lte" | "in" | "not_in" | "is_null" | "is_not_null";
             /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
             value?: number | number[];
+        };
+        MetricFilterOnStatusClass: {
+            /** @enum {string} */
+            field: "status_class";
+            /** @enum {string} */
+            op: "eq" | "neq" | "in" | "not_in" | "is_null" | "is_not_null";
+            /** @description A list for `in` and `not_in`; absent for `is_null` and `is_not_null` */
+            value?: string | string[];
         };
         /** @enum {string} */
         Measure: "requests" | "errors" | "server_errors" | "client_errors" | "response_time";
