@@ -36,8 +36,8 @@ SELECT
   if(sum_known_requests = 0, NULL, sum_client_errors) AS client_errors,
   if(sum_known_requests = 0, NULL, sum_server_errors) AS server_errors,
   (sum_client_errors + sum_server_errors) / nullIf(sum_known_requests, 0) AS error_rate,
-  if(empty(percentiles), NULL, percentiles[1]) AS response_time_p50,
-  if(empty(percentiles), NULL, percentiles[2]) AS response_time_p95
+  if(empty(time_percentiles), NULL, time_percentiles[1]) AS response_time_p50,
+  if(empty(time_percentiles), NULL, time_percentiles[2]) AS response_time_p95
 FROM (
   SELECT {from:UInt32} AS period, toDateTime(period, 'UTC') AS start, toDateTime(toUInt32(period + {width:UInt32}), 'UTC') AS end, sum(f.requests) AS sum_requests, sumIf(f.requests, f.status_code != 0) AS sum_known_requests, sumIf(f.requests, f.status_code >= 400 AND f.status_code < 500) AS sum_client_errors, sumIf(f.requests, f.status_code >= 500 AND f.status_code < 600) AS sum_server_errors
   FROM (
@@ -60,7 +60,7 @@ FROM (
   HAVING sum_requests > 0
 ) AS c
 LEFT JOIN (
-  SELECT {from:UInt32} AS period, arrayMap(k -> toInt32(least(round(1000 * exp2(k / 32)), 2147483647)), quantilesExactWeighted(0.5, 0.95)(f.k, f.n)) AS percentiles
+  SELECT {from:UInt32} AS period, arrayMap(k -> toInt32(least(round(1000 * exp2(k / 32)), 2147483647)), quantilesExactWeighted(0.5, 0.95)(f.k, f.n)) AS time_percentiles
   FROM (
     SELECT bucket, k, sum(n) AS n
     FROM bins_per_hour_v1
@@ -82,7 +82,7 @@ LEFT JOIN (
       AND bucket IN {only_2:Array(UInt32)}
   ) AS f
   GROUP BY period
-) AS b USING (period)
+) AS time_bins USING (period)
 ORDER BY period_start;
 
 -- app_metrics.accuracy

@@ -53,8 +53,8 @@ SELECT
   nullIf(endpoints.path, '') AS path,
   sum_requests AS requests,
   (sum_client_errors + sum_server_errors) / nullIf(sum_known_requests, 0) AS error_rate,
-  if(empty(percentiles), NULL, percentiles[1]) AS response_time_p50,
-  if(empty(percentiles), NULL, percentiles[2]) AS response_time_p99,
+  if(empty(time_percentiles), NULL, time_percentiles[1]) AS response_time_p50,
+  if(empty(time_percentiles), NULL, time_percentiles[2]) AS response_time_p99,
   (satisfied + tolerated / 2) / nullIf(timed_requests, 0) AS apdex
 FROM (
   SELECT {from:UInt32} AS period, transform(roundDown(bitShiftLeft(toUInt64(f.app_env_id), 32) + toUnixTimestamp(f.bucket), version_starts), version_starts, version_indexes, toUInt32(0)) AS version_index, transform(f.endpoint_id, first_endpoints.1, first_endpoints.2, toUInt32(0)) AS endpoint_id, toDateTime(period, 'UTC') AS start, toDateTime(toUInt32(period + {width:UInt32}), 'UTC') AS end, sum(f.requests) AS sum_requests, sumIf(f.requests, f.status_code != 0) AS sum_known_requests, sumIf(f.requests, f.status_code >= 400 AND f.status_code < 500) AS sum_client_errors, sumIf(f.requests, f.status_code >= 500 AND f.status_code < 600) AS sum_server_errors
@@ -81,7 +81,7 @@ FROM (
   HAVING sum_requests > 0
 ) AS c
 LEFT JOIN (
-  SELECT {from:UInt32} AS period, transform(roundDown(bitShiftLeft(toUInt64(f.app_env_id), 32) + toUnixTimestamp(f.bucket), version_starts), version_starts, version_indexes, toUInt32(0)) AS version_index, transform(f.endpoint_id, first_endpoints.1, first_endpoints.2, toUInt32(0)) AS endpoint_id, sum(f.n) AS timed_requests, sumIf(f.n, f.k <= {satisfying_k:Int16}) AS satisfied, sumIf(f.n, f.k > {satisfying_k:Int16} AND f.k <= {tolerable_k:Int16}) AS tolerated, arrayMap(k -> toInt32(least(round(1000 * exp2(k / 32)), 2147483647)), quantilesExactWeighted(0.5, 0.99)(f.k, f.n)) AS percentiles
+  SELECT {from:UInt32} AS period, transform(roundDown(bitShiftLeft(toUInt64(f.app_env_id), 32) + toUnixTimestamp(f.bucket), version_starts), version_starts, version_indexes, toUInt32(0)) AS version_index, transform(f.endpoint_id, first_endpoints.1, first_endpoints.2, toUInt32(0)) AS endpoint_id, sum(f.n) AS timed_requests, sumIf(f.n, f.k <= {satisfying_k:Int16}) AS satisfied, sumIf(f.n, f.k > {satisfying_k:Int16} AND f.k <= {tolerable_k:Int16}) AS tolerated, arrayMap(k -> toInt32(least(round(1000 * exp2(k / 32)), 2147483647)), quantilesExactWeighted(0.5, 0.99)(f.k, f.n)) AS time_percentiles
   FROM (
     SELECT bucket, app_env_id, endpoint_id, k, n
     FROM bins_per_hour_v1
@@ -105,7 +105,7 @@ LEFT JOIN (
       AND NOT (transform(roundDown(bitShiftLeft(toUInt64(app_env_id), 32) + toUnixTimestamp(bucket), version_starts), version_starts, version_indexes, toUInt32(0)) IN (SELECT version FROM (SELECT arrayJoin(version_names) AS name, toUInt32(indexOf(version_names, name) - 1) AS version) WHERE (name LIKE {filter_0:String} AND NOT (name = ''))))
   ) AS f
   GROUP BY period, version_index, endpoint_id
-) AS b USING (period, version_index, endpoint_id)
+) AS time_bins USING (period, version_index, endpoint_id)
 LEFT JOIN (SELECT id, method, path FROM endpoints_v1 FINAL WHERE app_id = {app_id:UInt32}) AS endpoints
   ON endpoints.id = c.endpoint_id
 ORDER BY period_start, app_version, path
