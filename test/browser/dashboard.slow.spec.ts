@@ -14,7 +14,8 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const TAIL_MS = 5000;
 const TAIL_ROWS = 1000;
-const MAX_REQUESTS = 11;
+const RELEASE = '3.1.0';
+const MAX_REQUESTS = 12;
 /** The chart, and totals and tables with what they are compared with, apart from the statuses. */
 const CLOSED_REQUESTS = 8;
 /** A browser calls a sum below 0.1 good. */
@@ -44,6 +45,7 @@ describeWithChromium('the dashboard on the demo', () => {
     const { id } = await app.admin.teams.create('Demo', 'premium', begins);
     await app.admin.apps.create(id, 'Shop API', 'express', begins);
     ({ key, appId } = await seedDemo(app.store, new Config({}), now));
+    await app.admin.releases.mark(appId, RELEASE, { env: 'prod', at: now - 30 * HOUR_MS });
     browser = await launchBrowser();
     const start = new Date(Date.now() - 14 * 24 * HOUR_MS).toISOString();
     const query = { status_code: '500', start, limit: 1000 };
@@ -71,6 +73,7 @@ describeWithChromium('the dashboard on the demo', () => {
     ['overview-table', '?chart=table&range=7d'],
     ['overview-filtered', '?range=30d&method=GET&status=4xx,5xx'],
     ['overview-changes', '?range=7d&changed=response_time'],
+    ['overview-changes-release', '?range=7d&changed=response_time&release=3.1.0'],
     ['overview-week', '?range=week&compare=week&interval=day'],
     ['overview-nothing', '?path=/nothing'],
     ['requests', '?view=requests'],
@@ -141,7 +144,7 @@ describeWithChromium('the dashboard on the demo', () => {
     expect(await dashboard.page.getByRole('alert').count()).toBe(0);
   });
 
-  it('shows the figures of the API in at most 11 requests', async () => {
+  it('shows the figures of the API in at most 12 requests', async () => {
     await dashboard.visit('?range=7d', key);
     expect(dashboard.calls.length).toBeLessThanOrEqual(MAX_REQUESTS);
     const totals = dashboard.calls.find(({ body }) => body && !body.interval && !body.group_by)!;
@@ -169,7 +172,9 @@ describeWithChromium('the dashboard on the demo', () => {
     expect(Date.parse(second) - Date.parse(first)).toBeGreaterThan(40 * HOUR_MS);
     await dashboard.loaded();
     // Names and apps were asked for once.
-    expect(dashboard.calls.filter(({ method }) => method === 'GET')).toHaveLength(2);
+    expect(
+      dashboard.calls.filter(({ method, path }) => method === 'GET' && !path.includes('/releases')),
+    ).toHaveLength(2);
   });
 
   describe('a closed time', () => {
@@ -661,6 +666,37 @@ describeWithChromium('the dashboard on the demo', () => {
     expect(total.now).toBeGreaterThan(0);
     await page.locator('.changes').getByRole('button', { name: first }).click();
     expect(dashboard.url.searchParams.get('path')).toBe(first);
+  });
+
+  it('has releases in the chart, in words and in its table, and compares since one as the API does', async () => {
+    const { page } = dashboard;
+    await dashboard.visit('?range=7d', key);
+    const { body } = await app.get(`/v1/apps/${appId}/releases`, key, { limit: 1 });
+    const [{ first_seen }] = body.data as [{ first_seen: string }];
+    const words = page.locator('.releases');
+    expect(await words.innerText()).toMatch(/^Release: 3\.1\.0 \(prod\) \d+ \w+, \d\d:\d\d$/);
+    await page.locator('.plot').focus();
+    await page.keyboard.press('End');
+    const spoken = page.locator('.chart [aria-live]');
+    for (let hour = 0; hour < 40 && !(await spoken.innerText()).includes('release'); hour++)
+      await page.keyboard.press('ArrowLeft');
+    expect(await spoken.innerText()).toContain('release 3.1.0 in prod');
+    await page.getByRole('button', { name: 'As table' }).click();
+    expect(await page.locator('.points tbody th', { hasText: 'release 3.1.0 (prod)' }).count()).toBe(1);
+    await page.getByRole('button', { name: 'What changed?' }).click();
+    await page.getByLabel('Compared with').selectOption('since the release 3.1.0');
+    await dashboard.loaded();
+    expect(dashboard.url.searchParams.get('release')).toBe(RELEASE);
+    const asked = dashboard.calls.findLast((call) => call.path.endsWith('/changes'))!;
+    expect(asked.body).toEqual({ measure: 'requests', since_release: RELEASE, limit: 5 });
+    const { data, window } = JSON.parse((await app.post(asked.path, key, asked.body)).text) as {
+      data: { path: string }[];
+      window: { since: string };
+    };
+    expect(Date.parse(window.since)).toBe(Math.floor(Date.parse(first_seen) / MINUTE_MS) * MINUTE_MS);
+    const shown = page.locator('.changes');
+    expect(await shown.locator('tbody tr').first().innerText()).toContain(data[0]!.path);
+    expect(await shown.innerText()).toContain('as long before the release 3.1.0');
   });
 
   it('draws by the chosen interval, zooms by a click, and tells errors apart', async () => {

@@ -20,8 +20,8 @@ const APP = { name: 'Shop API', framework: 'express' };
 const TOKEN = 'demo';
 const TOKEN_OF_KEY = 'DEMO_API_KEY';
 const EXCLUSION = 'endpoint excluded';
-const RELEASES = 'releases marked';
 const DOCUMENT = 'document imported';
+const getReleaseStep = (version: string) => `release ${version} marked`;
 const BLOCKS_PER_LINE = 10;
 
 /**
@@ -68,8 +68,14 @@ async function createToken(admin: Admin, appId: number, key: string | undefined)
 
 async function load(store: ClickHouse, sample: DemoSample, report: (line: string) => void): Promise<void> {
   const blocks = listBlocks(sample.origin, sample.now);
+  const releases = listReleases(sample.origin);
   const steps = blocks.map(getSteps).flatMap(({ started, done }) => [started, done]);
-  const progress = await SeedProgress.open(store, sample.appId, [...steps, EXCLUSION, RELEASES, DOCUMENT]);
+  const progress = await SeedProgress.open(store, sample.appId, [
+    ...steps,
+    EXCLUSION,
+    DOCUMENT,
+    ...releases.map(({ version }) => getReleaseStep(version)),
+  ]);
   // Only once, so that a document of somebody who tries the import stays.
   if (!progress.isDone(DOCUMENT)) {
     const document = createDocument();
@@ -91,12 +97,12 @@ async function load(store: ClickHouse, sample: DemoSample, report: (line: string
     await progress.markDone(EXCLUSION);
   }
   await loader.end();
-  if (progress.isDone(RELEASES)) return;
-  // Behind the requests, which bring the environments.
-  const { releases } = createAdmin(store);
-  for (const { version, at } of listReleases(sample.origin))
-    await releases.mark(sample.appId, version, { at });
-  await progress.markDone(RELEASES);
+  // Behind the requests, which bring the environments. Only once each, as above.
+  for (const { version, at } of releases) {
+    if (at > sample.now || progress.isDone(getReleaseStep(version))) continue;
+    await createAdmin(store).releases.mark(sample.appId, version, { at });
+    await progress.markDone(getReleaseStep(version));
+  }
 }
 
 async function ensureTeam(admin: Admin, now: number): Promise<number> {
