@@ -17,6 +17,7 @@ import { RateLimitModule } from './access/rate-limit/rate-limit.module.js';
 import { WindowCounter } from './access/rate-limit/window.counter.js';
 import { BatchBuilder } from './write/batches/batch-builder.js';
 import { BatchCommitter } from './write/batches/batch-committer.js';
+import { InnerConsumers } from './write/batches/inner-consumers.js';
 import { InstanceCounts } from './write/batches/instance-counts.js';
 import { IntervalDays } from './write/batches/interval-days.js';
 import { RepeatedRecords } from './write/batches/repeated-records.js';
@@ -67,8 +68,14 @@ export class CollectorModule {
     ];
     const committer = {
       provide: BatchCommitter,
-      inject: [ClientApps, NameRegistry, RequestClaims, BatchLog],
-      useFactory: (apps: ClientApps, names: NameRegistry, claims: RequestClaims, log: BatchLog) => {
+      inject: [ClientApps, NameRegistry, RequestClaims, BatchLog, InnerConsumers],
+      useFactory: (
+        apps: ClientApps,
+        names: NameRegistry,
+        claims: RequestClaims,
+        log: BatchLog,
+        consumers: InnerConsumers,
+      ) => {
         const instances = new InstanceCounts(store, config.collector.spanCountDelayMs);
         const builder = new BatchBuilder(
           names,
@@ -78,6 +85,7 @@ export class CollectorModule {
           new IntervalDays(store),
           new RepeatedRecords(store),
           new ApiDocuments(store),
+          consumers,
         );
         const locks = new MessageLocks(coordinator);
         const exceptions = new TraceExceptions(store, config.collector.spanCountDelayMs);
@@ -111,6 +119,7 @@ export class CollectorModule {
       controllers: [CollectorController, OtlpController, RequestsController],
       providers: [
         ClientApps,
+        InnerConsumers,
         WriteTokens,
         RefusedSenders,
         MessageIntake,

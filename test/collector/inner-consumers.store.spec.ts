@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { Span_SpanKind } from '../../src/sources/otlp/generated/opentelemetry/proto/trace/v1/trace_pb.js';
+import { eventually } from '../setup/eventually.js';
 import { Client, TestService } from './setup/collector.js';
 import { OtlpSender, attributes, serverSpan, traces } from './setup/otlp.js';
 
@@ -57,6 +58,31 @@ describe('the consumer of a request that a span below it names', () => {
     const handler = inner(middleware, { 'enduser.id': 'alice' });
     for (const span of [handler, middleware, one]) await sender.deliver('traces', traces([span]));
     expect(await readConsumers()).toEqual([[url('/one'), 'alice']]);
+  });
+
+  it('is that of the nearest of several spans in earlier bodies', async () => {
+    const one = request('/one');
+    const handler = inner(one, { 'user.id': 'alice' });
+    const deeper = inner(handler, { 'user.id': 'mallory' });
+    await sender.deliver('traces', traces([handler, deeper]));
+    await sender.deliver('traces', traces([one]));
+    expect(await readConsumers()).toEqual([[url('/one'), 'alice']]);
+  });
+
+  it('is that of a span in a later body that arrives while the request waits to be written', async () => {
+    const one = request('/one');
+    const middleware = inner(one);
+    const sent: Promise<void>[] = [];
+    await service.collector.holdBatches(async (countWaiting) => {
+      for (const spans of [[one], [middleware], [inner(middleware, { 'user.id': 'alice' })]]) {
+        sent.push(sender.deliver('traces', traces(spans)));
+        await eventually(() => countWaiting() === sent.length);
+      }
+    });
+    await Promise.all(sent);
+    expect(await readConsumers()).toEqual([[url('/one'), 'alice']]);
+    const { data } = await client.tenant.page<{ identifier: string }>('consumers');
+    expect(data.map(({ identifier }) => identifier)).toEqual(['alice']);
   });
 
   it('is not that of another request below it, nor of another trace', async () => {

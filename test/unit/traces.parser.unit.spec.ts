@@ -1,7 +1,7 @@
 import { create, toBinary } from '@bufbuild/protobuf';
 import { finish } from '../../src/shared/async/slices.js';
 import { ExportTraceServiceRequestSchema } from '../../src/sources/otlp/generated/opentelemetry/proto/collector/trace/v1/trace_service_pb.js';
-import { InnerConsumers } from '../../src/sources/otlp/inner-consumers.js';
+import { InnerConsumers } from '../../src/write/batches/inner-consumers.js';
 import { readItems } from '../../src/sources/otlp/items.js';
 import { parseTraces } from '../../src/sources/otlp/traces.parser.js';
 

@@ -9,12 +9,12 @@ import type { Steps } from '../../shared/async/slices.js';
 import { isTooLarge } from '../decoding/gunzip.js';
 import { InvalidRecordError } from '../../records/decoding/decoders.js';
 import { MessageIntake } from '../intake/message-intake.js';
+import { type BodyConsumers, InnerConsumers } from '../../write/batches/inner-consumers.js';
 import type { Message } from '../../write/batches/message.js';
 import { TokenAuthentication } from '../intake/token-authentication.js';
 import { UnpackLimit } from '../intake/unpack-limit.js';
 import type { SenderRequest } from '../intake/sender-request.js';
 import { type Encoding, OTLP_MEDIA_TYPES, findEncoding } from './encoding.js';
-import { type BodyConsumers, InnerConsumers } from './inner-consumers.js';
 import { type Signal, readItems } from './items.js';
 import { parseLogs } from './logs.parser.js';
 import { parseMetrics } from './metrics.parser.js';
@@ -47,11 +47,11 @@ export class OtlpService {
   private readonly maxBytes: number;
   private readonly maxSpanWeight: number;
   private readonly unpackLimit: UnpackLimit;
-  private readonly innerConsumers = new InnerConsumers();
 
   constructor(
     private readonly authentication: TokenAuthentication,
     private readonly intake: MessageIntake,
+    private readonly innerConsumers: InnerConsumers,
     { collector }: Config,
   ) {
     this.maxBytes = collector.maxOtlpBytes;

@@ -39,6 +39,7 @@ import {
   limitHeaders,
 } from '../../records/limits.js';
 import type { SpanRecord } from '../../records/span-record.js';
+import type { BodyConsumers } from '../../write/batches/inner-consumers.js';
 import type { Message, SpanCount } from '../../write/batches/message.js';
 import { findClientAddress } from '../decoding/client-address.js';
 import {
@@ -52,7 +53,6 @@ import {
 } from './attributes.js';
 import { isValidId, toHex, toMilliseconds } from './encoding.js';
 import { findFramework } from './framework.js';
-import type { BodyConsumers } from './inner-consumers.js';
 import {
   type Span,
   type Span_Event,
@@ -126,7 +126,7 @@ function addSpan(
   });
   span.attributes.splice(MAX_ATTRIBUTES);
   message.spans.push(record);
-  if (span.kind === Span_SpanKind.SERVER) addRequest(message, span, record, context, consumers);
+  if (span.kind === Span_SpanKind.SERVER) addRequest(message, span, record, context);
   else if (span.attributes.some(({ key }) => NAMES_CONSUMER.has(key))) {
     const reader = new LenientReader();
     const consumer = findConsumer(new Attributes(span.attributes), 'spans[].consumer', reader);
@@ -194,7 +194,6 @@ function addRequest(
   span: Span,
   record: SpanRecord,
   { expansion, maxSpanWeight }: BodyContext,
-  consumers: BodyConsumers,
 ): void {
   const reader = new LenientReader();
   const request = readRequest(span, record, { env: message.env, expansion, reader });
@@ -208,9 +207,7 @@ function addRequest(
       `spans[].trace_state: stands for more than ${maxSpanWeight} requests, counted as one`,
     );
   }
-  const count = countRequest(request, record, weight, hasDuration(span));
-  message.spanCounts.push(count);
-  if (request.consumer === null) consumers.addRequest(record, request, count);
+  message.spanCounts.push(countRequest(request, record, weight, hasDuration(span)));
 }
 
 /** The request of a span; undefined without a method: then it is not an HTTP request. */

@@ -20,6 +20,7 @@ import {
   weighDocument,
   weighLogMessage,
 } from './message.js';
+import type { InnerConsumers } from './inner-consumers.js';
 import type { CountedRecordRow, RepeatedRecords } from './repeated-records.js';
 import type { DueInstances, InstanceCounts, InstanceRows } from './instance-counts.js';
 import type { IntervalDays } from './interval-days.js';
@@ -60,6 +61,7 @@ export class BatchBuilder {
     private readonly intervals: IntervalDays,
     private readonly repeated: RepeatedRecords,
     private readonly documents: ApiDocuments,
+    private readonly innerConsumers: InnerConsumers,
   ) {}
 
   async build(messages: readonly AppMessage[]): Promise<Batch> {
@@ -69,6 +71,8 @@ export class BatchBuilder {
     const work = new Slices();
     for (const [appId, appMessages] of groupByApp(messages)) {
       await work.wait(this.updateFramework(appMessages));
+      // Spans that arrived while the requests waited.
+      await work.run(this.innerConsumers.ofApp(appId).assign(appMessages.map(({ message }) => message)));
       await this.addRows(rows, appId, appMessages, unknown.get(appId) ?? [], work);
     }
     return {

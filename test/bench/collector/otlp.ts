@@ -4,7 +4,7 @@
  * merges included.
  */
 import { randomBytes } from 'node:crypto';
-import { InnerConsumers } from '../../../src/sources/otlp/inner-consumers.js';
+import { InnerConsumers } from '../../../src/write/batches/inner-consumers.js';
 import { readItems } from '../../../src/sources/otlp/items.js';
 import { Span_SpanKind } from '../../../src/sources/otlp/generated/opentelemetry/proto/trace/v1/trace_pb.js';
 import { parseTraces } from '../../../src/sources/otlp/traces.parser.js';

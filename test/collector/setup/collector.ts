@@ -5,6 +5,7 @@ import { startCollectorOn } from '../../../src/entry/bootstrap/collector-server.
 import { MessageIntake } from '../../../src/sources/intake/message-intake.js';
 import type { ClickHouse } from '../../../src/store/client/clickhouse.client.js';
 import type { QueryLimiter } from '../../../src/store/client/query-limiter.js';
+import type { BatchQueue } from '../../../src/write/batches/batch-queue.js';
 import { BatchCommitter } from '../../../src/write/batches/batch-committer.js';
 import { Config } from '../../../src/config/config.js';
 import type { Telemetry } from '../../../src/telemetry/telemetry.js';
@@ -62,6 +63,12 @@ export class TestCollector {
   /** Counts exceptions that are in the traces of requests, likewise. */
   countExceptions(): Promise<void> {
     return this.running.app.get(BatchCommitter).countExceptions();
+  }
+
+  /** Commits no batch during the work, which can ask how many messages wait. */
+  holdBatches<T>(work: (countWaiting: () => number) => Promise<T>): Promise<T> {
+    const { queue } = this.running.app.get<{ queue: BatchQueue<unknown> }>(BatchCommitter);
+    return queue.runExclusive(() => work(() => queue.length));
   }
 
   /** Takes the turn of an app until it is released, so that the bodies of the app wait. */

@@ -1,8 +1,9 @@
 import { LRUCache } from 'lru-cache';
-import type { Steps } from '../../shared/async/slices.js';
-import type { ConsumerRecord, RequestRecord } from '../../records/request-record.js';
+import type { ConsumerRecord } from '../../records/request-record.js';
+import { findRequestUuid } from '../../records/server-span.js';
 import type { SpanRecord } from '../../records/span-record.js';
-import type { Message, SpanCount } from '../../write/batches/message.js';
+import type { Steps } from '../../shared/async/slices.js';
+import type { Message } from './message.js';
 
 /** How long a span that ended before its request is remembered for it. */
 const REMEMBERED_MS = 600_000;
@@ -21,7 +22,7 @@ interface Named {
 
 type SpansOfApp = LRUCache<string, Named>;
 
-/** Spans of earlier bodies that name a consumer, and whose request has not arrived. */
+/** Spans that name a consumer, and whose request has not arrived or is not written yet. */
 export class InnerConsumers {
   private readonly apps = new LRUCache<number, SpansOfApp>({ max: MAX_APPS });
 
@@ -35,13 +36,13 @@ export class InnerConsumers {
 }
 
 /**
- * Consumers of the requests of a body that spans below them name: in Node.js, the active span of a handler is
- * that of a middleware. Such spans end before their request, so they are in the same body or in an earlier
- * one.
+ * Consumers of the requests of a body, or of a batch, that spans below them name: in Node.js, the active span
+ * of a handler is that of a middleware. Such spans end before their request, so they are in the same body or
+ * in an earlier one; a sender of several bodies at once may also send them while the request waits to be
+ * written.
  */
 export class BodyConsumers {
   private readonly named: Named[] = [];
-  private readonly requests = new Map<string, { request: RequestRecord; count: SpanCount }>();
 
   constructor(
     private readonly remember: () => SpansOfApp,
@@ -52,12 +53,10 @@ export class BodyConsumers {
     this.named.push({ trace_id, above: parent_span_id, steps: 0, consumer });
   }
 
-  /** Adds a request without consumer. */
-  addRequest({ trace_id, span_id }: SpanRecord, request: RequestRecord, count: SpanCount): void {
-    this.requests.set(toKey(trace_id, span_id), { request, count });
-  }
-
-  /** Gives requests the consumer of the nearest span below them that is not below another SERVER span. */
+  /**
+   * Gives requests without consumer that of the nearest span below them that is not below another SERVER
+   * span.
+   */
   *assign(messages: readonly Message[]): Steps<void> {
     const earlier = this.earlier?.size ? this.earlier : undefined;
     if (this.named.length === 0 && earlier === undefined) return;
@@ -71,28 +70,29 @@ export class BodyConsumers {
         spans.set(key, span);
         yield;
       }
-    const nearest = new Map<string, number>();
+    const nearest = new Map<string, Named>();
     for (const named of this.named) {
       const found = findRequest(named, spans);
-      if (found?.isServer) {
-        const target = this.requests.get(found.key);
-        if (target && found.steps < (nearest.get(found.key) ?? Infinity)) {
-          nearest.set(found.key, found.steps);
-          target.request.consumer = named.consumer;
-          target.count.consumer = named.consumer;
-        }
-      } else if (found) this.remember().set(found.key, { ...named, above: found.above, steps: found.steps });
+      if (!found) continue;
+      const { steps, above, isServer } = found;
+      const key = isServer ? findRequestUuid(named.trace_id, above) : toKey(named.trace_id, above);
+      const known = isServer ? nearest : this.remember();
+      if (steps < (known.get(key)?.steps ?? Infinity)) known.set(key, { ...named, above, steps });
       yield;
     }
+    for (const { logs, spanCounts } of nearest.size > 0 ? messages : [])
+      for (const request of [...logs, ...spanCounts]) {
+        request.consumer ??= nearest.get(request.request_uuid)?.consumer ?? null;
+        yield;
+      }
   }
 }
 
 /** The SERVER span above, or the first span above that is not there; undefined if there is none. */
 function findRequest({ trace_id, above, steps }: Named, spans: ReadonlyMap<string, SpanRecord>) {
   for (let id = above; id !== '' && steps < MAX_STEPS; steps++) {
-    const key = toKey(trace_id, id);
-    const span = spans.get(key);
-    if (!span || span.kind === 'SERVER') return { key, above: id, steps, isServer: span !== undefined };
+    const span = spans.get(toKey(trace_id, id));
+    if (!span || span.kind === 'SERVER') return { above: id, steps, isServer: span !== undefined };
     id = span.parent_span_id;
   }
   return undefined;
