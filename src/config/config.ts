@@ -18,6 +18,7 @@ import {
   secret,
   secretForms,
   trustProxy,
+  webAddress,
   whole,
 } from './validators.js';
 
@@ -95,6 +96,7 @@ const SPECS = {
   METRICS_PORT: port({ default: undefined }),
   DOCS: str({ choices: ['on', 'off'], default: 'on' }),
   DASHBOARD: str({ choices: ['on', 'off'], default: 'on' }),
+  SENTRY_URL: webAddress({ default: '' }),
   MCP: str({ choices: ['on', 'off'], default: 'on' }),
   API_URL: address('http:', 'https:')({ default: 'http://localhost:3000' }),
   API_KEY: apiKey({ default: undefined }),
@@ -284,6 +286,10 @@ export class Config extends Variables {
   readonly docs = this.env.DOCS === 'on';
   /** Whether the dashboard is served at `/`. */
   readonly dashboard = this.env.DASHBOARD === 'on';
+  /**
+   * The organization in Sentry, to which the dashboard links events, without a slash at the end; empty: none.
+   */
+  readonly sentryUrl = this.env.SENTRY_URL;
   /** Whether agents are served at `/mcp`. */
   readonly mcp = this.env.MCP === 'on';
   /** The service that `mcp` calls over HTTP, and the key for it; undefined: not set. */

@@ -36,6 +36,17 @@ export const address = (...schemes: readonly string[]) =>
   });
 
 /**
+ * An address for links, without a slash at the end. Its form as a URL has no quotes, so it can be an
+ * attribute of a page.
+ */
+export const webAddress = makeValidator<string>((input) => {
+  const url = URL.canParse(input) ? new URL(input) : undefined;
+  if (url && /^https?:$/.test(url.protocol) && url.search + url.hash + url.username + url.password === '')
+    return url.href.replace(/\/+$/, '');
+  throw new EnvError('must be a URL such as https://acme.sentry.io, without a query or a password');
+});
+
+/**
  * `TRUST_PROXY` as Express reads it: `false`, `true`, a number of hops, or a list of addresses and subnets.
  */
 export const trustProxy = makeValidator<boolean | number | string>((input) => {

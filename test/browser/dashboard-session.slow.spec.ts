@@ -1,10 +1,14 @@
 import { ALL_SCOPES, type OperationId } from '../../src/platform/http/account.js';
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Browser } from 'playwright-core';
 import { Temporal } from 'temporal-polyfill';
 import { EMPTY_CAPTURE, toCaptureJson } from '../../src/records/capture.js';
 import { buildRequest } from '../factories/request.factory.js';
+import { Config } from '../../src/config/config.js';
+import { dateTime64 } from '../../src/records/names/id-generator.js';
+import { Client, TestCollector } from '../collector/setup/collector.js';
+import { buildSync } from '../collector/setup/messages.js';
 import { TestApp, WITHOUT_CACHE } from '../setup/app.js';
 import { describeWithChromium, launchBrowser } from '../setup/browser.js';
 import { eventually } from '../setup/eventually.js';
@@ -717,6 +721,63 @@ describeWithChromium('a session of the dashboard', () => {
     close();
   });
 
+  it('lists the instances that run with their versions, processor time and memory, and tells silent ones apart', async () => {
+    const collector = await TestCollector.start(app.store, app.app.get(Config));
+    const client = await Client.create(app, collector);
+    const [running, silent] = [randomUUID(), randomUUID()];
+    const start = (instance_uuid: string, version: string) =>
+      client.send('startup', {
+        instance_uuid,
+        message_uuid: randomUUID(),
+        client: 'js:express',
+        framework: 'express',
+        versions: { app: version, nodejs: '22.21.1' },
+      });
+    await start(running, '1.2.3');
+    const resources = { cpu_percent: 12.34, memory_rss: 187_432_960 };
+    await client.send('sync', buildSync({ instance_uuid: running, resources }));
+    await collector.stop();
+    const { appId, key } = client.tenant;
+    const { body } = await app.get('/v1/apps', key);
+    const [{ envs }] = body.data as [{ envs: [{ id: number }] }];
+    const earlier = dateTime64(Date.now() - 11 * 60_000);
+    await app.store.insert('instance_reports', [
+      JSON.stringify({
+        app_id: appId,
+        timestamp: earlier,
+        app_env_id: envs[0].id,
+        instance_uuid: silent,
+        last_sync_at: earlier,
+        cpu_percent: -1,
+        memory_rss: -1,
+        client: '',
+        versions: {},
+        app_version: '1.2.2',
+        framework: 'express',
+      }),
+    ]);
+    await dashboard.visit('?view=instances', key);
+    const { page } = dashboard;
+    await page.getByText('1 running, 1 silent').waitFor();
+    const cells = await dashboard.evaluate<string[][]>(
+      `[...document.querySelectorAll('.instances tbody tr')].map((row) => [...row.cells].map((cell) => cell.innerText))`,
+    );
+    expect(cells.map(([name, state, version]) => [name, state, version])).toEqual([
+      [running.slice(0, 8), 'running', '1.2.3'],
+      [silent.slice(0, 8), 'silent', '1.2.2'],
+    ]);
+    const [first, second] = cells as [string[], string[]];
+    expect(first[3]).toMatch(/^express\n.*nodejs 22\.21\.1/);
+    expect(first.slice(-2).map((cell) => cell.trim())).toEqual(['12.3 %', '187 MB']);
+    expect(second.slice(-2)).toEqual(['–', '–']);
+    expect(await page.getByRole('img', { name: `Memory of ${running.slice(0, 8)} over time` }).count()).toBe(
+      1,
+    );
+    await dashboard.expectAccessible('dashboard-instances');
+    await page.getByRole('button', { name: 'API request of Instances' }).click();
+    expect(await page.locator('.api-request pre').innerText()).toContain(`/v1/apps/${appId}/instances?`);
+  });
+
   it('has texts of monitored applications as text in every field and view, and a huge one is cut until it is asked for', async () => {
     const { id: teamId } = await app.admin.teams.create(HOSTILE.slice(0, 60), 'premium');
     const { key } = await app.admin.keys.create(teamId);
@@ -811,6 +872,12 @@ describeWithChromium('a session of the dashboard', () => {
       expect(await dashboard.evaluate<number>('document.body.textContent.length')).toBeLessThan(100_000);
       expect(await page.locator('main').innerText()).toContain('U+202E');
     }
+    await dashboard.visit('?view=errors&range=1h', key);
+    await page.locator('.log-table tbody a').first().click();
+    await page.getByRole('region', { name: 'Stack trace' }).waitFor();
+    await isInert();
+    expect(await page.locator('.details').innerText()).toContain('U+202E');
+    await dashboard.visit(`?view=requests&range=1h&request=${record.request_uuid}&tab=spans`, key);
     await page.locator('.spans summary').first().click();
     await page
       .getByRole('button', { name: /Show all 5,000,/ })

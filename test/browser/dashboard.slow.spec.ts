@@ -18,8 +18,28 @@ const RELEASE = '3.1.0';
 const MAX_REQUESTS = 12;
 /** The chart, and totals and tables with what they are compared with, apart from the statuses. */
 const CLOSED_REQUESTS = 8;
+/** The address that `SENTRY_URL` has. */
+const SENTRY = 'https://sentry.example.com/organizations/acme';
 /** A browser calls a sum below 0.1 good. */
 const MAX_SHIFT = 0.05;
+
+interface ShownError {
+  fingerprint: string;
+  type: string;
+  message: string;
+  env: string;
+  first_seen: string;
+  errors: number;
+  consumers: number;
+  request_uuid: string;
+  sentry_event_id: string | null;
+}
+
+const parseLines = <Row>(text: string) =>
+  text
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => JSON.parse(line) as Row);
 
 interface Details {
   request_uuid: string;
@@ -36,9 +56,11 @@ describeWithChromium('the dashboard on the demo', () => {
   let dashboard: DashboardPage;
   /** A request with everything captured. */
   let failed: Details;
+  /** The most frequent error. */
+  let error: ShownError;
 
   beforeAll(async () => {
-    app = await TestApp.start();
+    app = await TestApp.start({ SENTRY_URL: `${SENTRY}/` });
     const now = Date.now();
     // The sample begins where its app does.
     const begins = now - 95 * 24 * HOUR_MS;
@@ -55,6 +77,8 @@ describeWithChromium('the dashboard on the demo', () => {
       failed = found.body as Details;
       if (failed.exception && failed.spans.length > 1 && failed.logs.length > 1) break;
     }
+    const { text } = await app.post(`/v1/apps/${appId}/errors`, key, { since: start });
+    [error] = parseLines<ShownError>(text) as [ShownError];
   }, 300_000);
   afterAll(async () => {
     await browser.close();
@@ -85,8 +109,14 @@ describeWithChromium('the dashboard on the demo', () => {
     ['request-logs', '?view=requests&range=30d&request=FAILED&tab=logs'],
     ['request-spans', '?view=requests&range=30d&request=FAILED&tab=spans'],
     ['request-unknown', '?view=requests&request=00000000-0000-4000-8000-000000000000'],
+    ['errors', '?view=errors&range=7d'],
+    ['errors-nothing', '?view=errors&path=/nothing'],
+    ['error', '?view=errors&range=7d&error=ERROR'],
+    ['error-unknown', '?view=errors&error=0000000000000000-prod'],
+    ['instances-nothing', '?view=instances'],
   ] as const;
-  const fillSearch = (search: string) => search.replace('FAILED', failed.request_uuid);
+  const fillSearch = (search: string) =>
+    search.replace('FAILED', failed.request_uuid).replace('ERROR', `${error.fingerprint}-${error.env}`);
 
   it.each(VIEWS)(
     '%s does not move while it loads, has no findings of axe-core on a desk and a phone in light and dark, and fits phones',
@@ -557,6 +587,73 @@ describeWithChromium('the dashboard on the demo', () => {
     await dashboard.loaded();
     expect(dashboard.url.searchParams.get('path')).not.toBeNull();
     expect(await page.locator('.log-table tr.selected').count()).toBe(1);
+  });
+
+  it('lists the errors of the API, and opens one with its days, stack trace, request and event', async () => {
+    const { page } = dashboard;
+    await dashboard.visit('?view=errors&range=7d', key);
+    const { path, body } = dashboard.calls.find((call) => call.path.endsWith('/errors'))!;
+    const rows = parseLines<ShownError>((await app.post(path, key, body)).text);
+    expect(rows.length).toBeGreaterThanOrEqual(3);
+    const cells = await dashboard.evaluate<string[][]>(
+      `[...document.querySelectorAll('.log-table tbody tr')].map((row) => [...row.cells].map((cell) => cell.innerText))`,
+    );
+    expect(
+      cells.map(([name, env, errors, consumers]) => [name!.split('\n')[0], env, errors, consumers]),
+    ).toEqual(
+      rows.map(({ type, message, env, errors, consumers }) => [
+        `${type} ${message}`,
+        env,
+        errors.toLocaleString('en'),
+        consumers.toLocaleString('en'),
+      ]),
+    );
+    const isNew = cells.map((row) => row.at(-2)!.startsWith('new '));
+    expect(isNew).toEqual(rows.map(({ first_seen }) => first_seen >= String(body!.since)));
+    expect(new Set(isNew).size).toBe(2);
+    const opened = rows.findIndex(({ sentry_event_id }) => sentry_event_id !== null);
+    const first = rows[opened]!;
+    await page.locator('.log-table tbody a').nth(opened).click();
+    await dashboard.loaded();
+    expect(dashboard.url.searchParams.get('error')).toBe(`${first.fingerprint}-${first.env}`);
+    expect(await dashboard.evaluate(`document.activeElement.matches('.details h2')`)).toBe(true);
+    const facts = await page.locator('.details .facts').innerText();
+    expect(facts).toContain(`Errors in this time\n${first.errors.toLocaleString('en')}\n`);
+    expect(facts).toContain(`Consumers in this time\n${first.consumers}\n`);
+    const days = dashboard.calls.findLast((call) => call.body?.group_by)!;
+    const ofDays = parseLines<ShownError>((await app.post(days.path, key, days.body)).text);
+    const total = ofDays.reduce((sum, { errors }) => sum + errors, 0);
+    expect(total).toBeGreaterThanOrEqual(first.errors);
+    await page.getByText(`Last 30 days: ${total.toLocaleString('en')}`).waitFor();
+    expect(await page.getByRole('region', { name: 'Stack trace' }).innerText()).toContain(`${first.type}: `);
+    const link = page.getByRole('link', { name: 'Open in Sentry' });
+    expect(await link.getAttribute('href')).toBe(`${SENTRY}/issues/?query=${first.sentry_event_id}`);
+    await page.getByRole('link', { name: 'Newest request' }).click();
+    await dashboard.loaded();
+    expect(dashboard.url.searchParams.get('request')).toBe(first.request_uuid);
+    expect(await page.getByRole('tabpanel').innerText()).toContain(first.message);
+    await page.goBack();
+    await dashboard.loaded();
+    await page.getByRole('link', { name: 'Requests with it' }).click();
+    await dashboard.loaded();
+    const statuses = await page.locator('td.column-status').allInnerTexts();
+    expect([statuses.length > 0, [...new Set(statuses)]]).toEqual([true, ['500']]);
+    await page.goBack();
+    await page.locator('.details').waitFor();
+    await page.keyboard.press('Escape');
+    await page.locator('.details').waitFor({ state: 'detached' });
+    expect(dashboard.url.search).toBe('?view=errors&range=7d');
+  });
+
+  it('links an exception of a request to its event', async () => {
+    const { page } = dashboard;
+    await dashboard.visit(`?view=requests&range=7d&request=${error.request_uuid}&tab=exception`, key);
+    const { body } = await app.get(`/v1/apps/${appId}/request-logs/${error.request_uuid}`, key);
+    const { sentry_event_id } = (body as { exception: { sentry_event_id: string | null } }).exception;
+    const links = page.getByRole('link', { name: 'Open in Sentry' });
+    expect(await links.evaluateAll((all) => all.map((one) => one.getAttribute('href')))).toEqual(
+      sentry_event_id === null ? [] : [`${SENTRY}/issues/?query=${sentry_event_id}`],
+    );
   });
 
   it('scrolls to the request of a link', async () => {

@@ -103,6 +103,12 @@ const WRONG: Record<string, readonly string[]> = {
   DOCS: ['yes', 'ON', 'true'],
   DASHBOARD: ['yes', 'ON', 'true'],
   MCP: ['yes', 'ON', 'true'],
+  SENTRY_URL: [
+    'acme.sentry.io',
+    'javascript:alert(1)',
+    'https://acme.sentry.io/?a=1',
+    'https://me:pw@sentry.io',
+  ],
   API_URL: ['localhost:3000', 'ftp://localhost', 'http://'],
   API_KEY: ['short.key', `abcdefg.${'x'.repeat(31)}`],
   COUNTRY_DATABASE: ['/nowhere/countries.mmdb'],

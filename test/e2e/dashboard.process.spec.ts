@@ -144,3 +144,13 @@ it('has the packages whose licences are listed, and their texts', () => {
   expect([...text.matchAll(/^## (\S+) - /gm)].map(([, name]) => name)).toEqual(BUNDLED);
   expect(text.match(/Permission is hereby granted/g)).toHaveLength(BUNDLED.length);
 });
+
+it('has the address of Sentry, as a text that cannot end its attribute', async () => {
+  const app = await TestApp.start({ SENTRY_URL: 'https://sentry.example.com/organizations/a"><b>$&/' });
+  const { text } = await indexAt(app);
+  closeConnections();
+  await app.stop();
+  expect(text).toContain(
+    '<meta name="sentry-url" content="https://sentry.example.com/organizations/a%22%3E%3Cb%3E$&" />',
+  );
+});

@@ -34,7 +34,7 @@ const CONTENT_SECURITY = {
  */
 export function serveDashboard(
   app: NestExpressApplication,
-  { docs, publicPath, collector }: Config,
+  { docs, publicPath, collector, sentryUrl }: Config,
   logger: Logger,
   hasCollector: boolean,
 ) {
@@ -57,7 +57,9 @@ export function serveDashboard(
       .replace(
         'name="collector-port" content=""',
         `name="collector-port" content="${hasCollector ? collector.port : ''}"`,
-      );
+      )
+      // A function, because a text may have `$`.
+      .replace('name="sentry-url" content=""', () => `name="sentry-url" content="${sentryUrl}"`);
     response.set('Cache-Control', 'no-cache').type('html').send(filled);
   });
   server.get(

@@ -13,12 +13,15 @@ export type RequestLog = Schemas['RequestLog'];
 export type RequestDetails = Schemas['RequestDetails'];
 export type Span = Schemas['Span'];
 export type MetricsRow = Schemas['MetricsRow'];
+export type ErrorRow = Schemas['ErrorRow'];
+export type Instance = Schemas['Instance'];
 export type ExportedRequestLog = Schemas['ExportedRequestLog'];
-type Body<Name extends 'queryMetrics' | 'exportRequestLogs' | 'explainChange'> =
+type Body<Name extends 'queryMetrics' | 'exportRequestLogs' | 'explainChange' | 'queryErrors'> =
   operations[Name]['requestBody']['content']['application/json'];
 export type MetricsQuery = Body<'queryMetrics'>;
 export type ExportQuery = Body<'exportRequestLogs'>;
 export type ChangesQuery = Body<'explainChange'>;
+export type ErrorsQuery = Body<'queryErrors'>;
 export type ChangedGroup = Schemas['ChangedGroup'];
 export type ExplainedChange = Schemas['ExplainedChange'];
 export type Release = Schemas['Release'];
@@ -44,6 +47,7 @@ interface OwnPaths {
 }
 
 export type RequestLogsQuery = NonNullable<operations['getRequestLogs']['parameters']['query']>;
+export type InstancesQuery = NonNullable<operations['listInstances']['parameters']['query']>;
 
 /** The directory of the page; the API is there as well. */
 const BASE = new URL('.', location.href).href.slice(0, -1);
@@ -208,6 +212,32 @@ export class Api {
       );
       return { data, curl: toApiCurl(`${BASE}/v1/apps/${app_id}/changes`, body) };
     });
+  }
+
+  errors(app_id: number, body: ErrorsQuery): Promise<Loaded<ErrorRow[]>> {
+    return this.cached(`errors ${app_id} ${JSON.stringify(body)}`, false, async () => {
+      const { data } = this.unwrap(
+        await this.client.POST('/v1/apps/{app_id}/errors', {
+          params: { path: { app_id } },
+          body,
+          parseAs: 'text',
+        }),
+        '',
+      );
+      return {
+        data: parseLines<ErrorRow>(data),
+        curl: toApiCurl(`${BASE}/v1/apps/${app_id}/errors`, body),
+      };
+    });
+  }
+
+  /** One page of instances, by first report, newest first. */
+  instances(app_id: number, query: InstancesQuery) {
+    return this.cached(`instances ${app_id} ${JSON.stringify(query)}`, false, async () =>
+      this.unwrap(
+        await this.client.GET('/v1/apps/{app_id}/instances', { params: { path: { app_id }, query } }),
+      ),
+    );
   }
 
   /** @param to end of the window; a complete window is requested once, even after a reload */

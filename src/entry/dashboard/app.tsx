@@ -2,8 +2,10 @@ import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } fr
 import { Api, type ApiFailure, type App } from './api.js';
 import { Apps } from './apps.js';
 import { EmptyApp, NoApps } from './empty.js';
+import { Errors } from './errors.js';
 import { Filters } from './filters.js';
 import { Header } from './header.js';
+import { Instances } from './instances.js';
 import { Inventory } from './inventory.js';
 import { Overview } from './overview.js';
 import { preloadSeries } from './overview-data.js';
@@ -14,8 +16,24 @@ import { SignIn, explainKey } from './sign-in.js';
 import { type State, useUrlState } from './state.js';
 import { isKeyKept, onKeyRemoved, readStoredKey, removeStoredKey, storeKey } from './stored-key.js';
 
-const VIEWS = { overview: Overview, requests: Requests, inventory: Inventory };
-const TITLES = { apps: null, overview: 'Overview', requests: 'Requests', inventory: 'Inventory' };
+/** The views of an app with data. */
+const VIEWS = {
+  overview: Overview,
+  requests: Requests,
+  errors: Errors,
+  inventory: Inventory,
+  instances: Instances,
+};
+const TITLES = {
+  apps: null,
+  overview: 'Overview',
+  requests: 'Requests',
+  errors: 'Errors',
+  inventory: 'Inventory',
+  instances: 'Instances',
+};
+/** The views whose data are filtered. */
+const FILTERED = ['overview', 'requests', 'errors'];
 
 /** How often a team without data is requested again. */
 const FIRST_DATA_MS = 10_000;
@@ -110,7 +128,7 @@ function Dashboard({ api, end }: { api: Api; end: (reason: string | null) => voi
           retry();
         }}
       />
-      {session && hasData && (view === 'overview' || view === 'requests') && <Filters />}
+      {session && hasData && FILTERED.includes(view) && <Filters />}
       {session ? (
         <View key={app?.id} />
       ) : apps ? (

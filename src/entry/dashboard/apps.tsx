@@ -7,7 +7,7 @@ import { Panel, Text } from './parts.js';
 import { loadSeries } from './overview-data.js';
 import { compareSums } from './points.js';
 import { linkTo, useLoad, useSession, useWindow } from './session.js';
-import { NO_FILTERS } from './state.js';
+import { NOTHING_OPEN, NO_FILTERS } from './state.js';
 import { formatTime, toIso } from './time.js';
 import { WORDS } from './words.js';
 
@@ -84,7 +84,7 @@ function Row({ app }: { app: App }) {
   return (
     <tr aria-busy={hasData && !value}>
       <th scope="row">
-        <a href={linkTo(shown, { view: 'overview', app: app.id, request: null, tab: null })}>
+        <a href={linkTo(shown, { ...NOTHING_OPEN, view: 'overview', app: app.id })}>
           <Text max={100}>{app.name}</Text>
         </a>
       </th>

@@ -6,7 +6,7 @@ import { toRequestCurl } from './curl.js';
 import { useExport } from './export.js';
 import { formatBytes, formatMs, formatNumber } from './format.js';
 import { isMasked, toSentBody } from './json.js';
-import { ApiRequest, CopyButton, Fact, Method, Status, Text } from './parts.js';
+import { ApiRequest, CopyButton, Fact, Method, SentryLink, Status, Text } from './parts.js';
 import { linkTo, useLoad, useSession } from './session.js';
 import { NO_FILTERS, toPattern } from './state.js';
 import { formatTime, toIso } from './time.js';
@@ -216,6 +216,7 @@ function Tabs(props: { details: RequestDetails; logsLeftOut: number; chosen: str
               </strong>{' '}
               <Text max={2000}>{exception.message}</Text>
             </p>
+            <SentryLink event={exception.sentry_event_id} />
             <Code text={exception.stacktrace} name="Stack trace" />
           </>
         )}

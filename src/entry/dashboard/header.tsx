@@ -5,7 +5,7 @@ import { useKeys } from './keys.js';
 import { Popover, Text, readMeta } from './parts.js';
 import { RangePicker } from './range-picker.js';
 import { linkTo, useTeam } from './session.js';
-import { type Go, NO_FILTERS, type State } from './state.js';
+import { type Go, NOTHING_OPEN, NO_FILTERS, type State } from './state.js';
 import { WORDS } from './words.js';
 
 export function Header(props: {
@@ -36,8 +36,7 @@ export function Header(props: {
         view: name,
         // Without an app, the address means all of them.
         app: name === 'apps' ? null : hasSeveral ? (app?.id ?? state.app) : state.app,
-        request: null,
-        tab: null,
+        ...NOTHING_OPEN,
       })}
       aria-current={props.view === name ? 'page' : undefined}
     >
@@ -57,10 +56,9 @@ export function Header(props: {
         onChange={({ currentTarget: { value } }) =>
           go({
             ...NO_FILTERS,
+            ...NOTHING_OPEN,
             app: value === '' ? null : Number(value),
             view: value === '' ? 'apps' : isOfApp ? state.view : 'overview',
-            request: null,
-            tab: null,
           })
         }
       >
@@ -95,7 +93,9 @@ export function Header(props: {
         {hasSeveral && view('apps', 'Apps')}
         {view('overview', 'Overview')}
         {view('requests', 'Requests')}
+        {view('errors', 'Errors')}
         {view('inventory', 'Inventory')}
+        {view('instances', 'Instances')}
       </nav>
       <div class="right">
         {app && (app.envs.length > 0 || !isOfApp) && (

@@ -1,20 +1,10 @@
-import { useMemo, useRef, useState } from 'preact/hooks';
+import { useMemo, useRef } from 'preact/hooks';
 import type { Api, MetricsQuery, MetricsRow } from './api.js';
 import { type Point, toPoints } from './points.js';
-import {
-  listFilters,
-  useConsumers,
-  useLoad,
-  useSession,
-  useWhileVisible,
-  useWindow,
-  withoutScope,
-} from './session.js';
+import { listFilters, useConsumers, useLiveWindow, useLoad, useSession, withoutScope } from './session.js';
 import type { State } from './state.js';
 import { type Window, getWindow, timeZone, toIso } from './time.js';
 import { MORE_ROWS, ROWS, sortRows } from './sort-rows.js';
-
-const REFRESH_MS = 60_000;
 
 /** The metrics of the cards. */
 const TOTALS: MetricsQuery['metrics'] = [
@@ -37,13 +27,8 @@ export interface Compared {
 
 /** The data of the overview, loaded again each minute while the window moves on. */
 export function useOverviewData() {
-  const { api, app, state, retries } = useSession();
-  const [refreshes, setRefreshes] = useState(0);
-  const window = useWindow(state, [refreshes, retries]);
-  useWhileVisible(REFRESH_MS, window.isLive, () => {
-    api.forgetRunning();
-    setRefreshes((count) => count + 1);
-  });
+  const { api, app, state } = useSession();
+  const { window, refreshes } = useLiveWindow();
 
   const { before } = window;
   const whole = { since: toIso(window.from), ...commonQuery(state, window) };

@@ -73,6 +73,18 @@ export function saveFile(file: Blob, name: string) {
   setTimeout(() => URL.revokeObjectURL(url), 60_000);
 }
 
+/** Opens an event in Sentry, if the service knows its address: Sentry finds events by their ID. */
+export function SentryLink({ event }: { event: string | null | undefined }) {
+  const sentry = readMeta('sentry-url');
+  if (sentry === '' || !event) return null;
+  const url = `${sentry}/issues/?query=${encodeURIComponent(event)}`;
+  return (
+    <a class="button small" href={url} target="_blank" rel="noreferrer">
+      Open in Sentry
+    </a>
+  );
+}
+
 /** Copies the text. Without a secure context, for example over plain HTTP, it uses the older command. */
 async function copy(text: string): Promise<boolean> {
   try {

@@ -205,7 +205,7 @@ function useSelection(
   return { selected, open, close };
 }
 
-function Placeholders({ columns, isLoading }: { columns: number; isLoading: boolean }) {
+export function Placeholders({ columns, isLoading }: { columns: number; isLoading: boolean }) {
   return Array.from({ length: 20 }, (_, index) => (
     <tr key={index} aria-hidden="true">
       <td colSpan={columns}>{isLoading && <span class="placeholder" />}</td>

@@ -187,6 +187,20 @@ export function useWindow(state: State, key: unknown): Window {
   return fixed.current.window;
 }
 
+const REFRESH_MS = 60_000;
+
+/** The window of the state, which moves on each minute while the tab is visible, and how often it did. */
+export function useLiveWindow(): { window: Window; refreshes: number } {
+  const { api, state, retries } = useSession();
+  const [refreshes, setRefreshes] = useState(0);
+  const window = useWindow(state, [refreshes, retries]);
+  useWhileVisible(REFRESH_MS, window.isLive, () => {
+    api.forgetRunning();
+    setRefreshes((count) => count + 1);
+  });
+  return { window, refreshes };
+}
+
 /** Codes from 100 to 999 of `5xx,404`; classes become all of their codes. */
 function listCodes(status: string): number[] {
   return status.split(',').flatMap((item) => {
@@ -227,6 +241,11 @@ export function listFilters({ env, consumer, method, path, status }: State): Fil
     );
   else if (status !== null) filters.push({ field: 'status_code', op: 'in', value: listCodes(status) });
   return filters;
+}
+
+/** The filters of the state that errors have as well. */
+export function listErrorFilters(state: State) {
+  return listFilters(state).filter((filter) => filter.field !== 'status_code');
 }
 
 /** All filters of the state, for request logs. */

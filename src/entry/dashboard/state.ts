@@ -10,7 +10,7 @@ import {
   toIso,
 } from './time.js';
 
-type View = 'apps' | 'overview' | 'requests' | 'inventory';
+type View = 'apps' | 'overview' | 'requests' | 'errors' | 'inventory' | 'instances';
 export type Sort = 'requests' | 'client' | 'server' | 'p95';
 type Measure = ChangesQuery['measure'];
 
@@ -65,6 +65,8 @@ export interface State {
   /** The open request. */
   request: string | null;
   tab: string | null;
+  /** The open error: its fingerprint, a hyphen and its environment. */
+  error: string | null;
 }
 
 const DEFAULT_RANGE: Preset = '24h';
@@ -77,6 +79,8 @@ export const NO_SEARCH = {
   exception: null,
   id: null,
 } as const;
+/** Nothing is open beside a list. */
+export const NOTHING_OPEN = { request: null, tab: null, error: null } as const;
 export const NO_FILTERS = {
   env: null,
   consumer: null,
@@ -125,7 +129,7 @@ function parseState(search: string): State {
   const word = <Word extends string>(name: string, words: readonly Word[]) =>
     words.find((one) => one === query.get(name));
   return {
-    view: word('view', ['apps', 'requests', 'inventory']) ?? 'overview',
+    view: word('view', ['apps', 'requests', 'errors', 'inventory', 'instances']) ?? 'overview',
     app: number('app'),
     range: parseRange(query),
     zone: word('zone', ['utc']) ?? 'local',
@@ -150,6 +154,7 @@ function parseState(search: string): State {
     isTail: query.get('tail') === 'on',
     request: query.get('request'),
     tab: query.get('tab'),
+    error: query.get('error'),
   };
 }
 
@@ -191,6 +196,7 @@ export function formatState(state: State): string {
     tail: state.isTail ? 'on' : null,
     request: state.request,
     tab: state.tab,
+    error: state.error,
   };
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(values)) if (value !== null) query.set(name, String(value));

@@ -304,6 +304,11 @@ export function formatTime(time: number, pattern: Pattern, zone: Zone): string {
   return format.format(time);
 }
 
+/** Day and minute: 22 Nov, 14:05. */
+export function formatMinute(time: number, zone: Zone): string {
+  return `${formatDay(time, zone)}, ${formatTime(time, 'time', zone)}`;
+}
+
 export function getYear(time: number, zone: Zone): number {
   const date = new Date(time);
   return zone === 'utc' ? date.getUTCFullYear() : date.getFullYear();

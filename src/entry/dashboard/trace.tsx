@@ -42,7 +42,9 @@ export function Trace({ id, time, uuid }: { id: string; time: number; uuid: stri
           {others.map((log) => (
             <li key={log.request_uuid}>
               <Status code={log.status_code} />{' '}
-              <a href={linkTo(state, { request: log.request_uuid, tab: null })}>
+              <a
+                href={linkTo(state, { view: 'requests', error: null, request: log.request_uuid, tab: null })}
+              >
                 <Method>{log.method}</Method> <Text>{log.path ?? log.url}</Text>
               </a>{' '}
               <span class="muted">{formatMs(log.response_time_ms)}</span>

@@ -7,6 +7,8 @@ export const WORDS = {
   errorRate: 'Share of the requests that were answered with 4xx or 5xx.',
   clientErrors: '4xx: the request was wrong, for example the path, the key or the data.',
   serverErrors: '5xx: the application failed.',
+  errorConsumers: 'How many customers met the error in this time.',
+  firstSeen: 'When it came first, of all that is kept: errors are counted for 13 months.',
   noRoute: 'Requests for paths that the application does not have, often by scanners.',
   noConsumer: 'Requests of which the application named no customer.',
 } as const;

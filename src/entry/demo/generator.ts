@@ -11,7 +11,7 @@ import {
   modelUnmatchedResponse,
 } from './response-model.js';
 import { DAY_MS, SLOT_MS, expectedVisits, isIncident } from './traffic-curve.js';
-import { FAILING, isFailing, isSlow } from './trouble.js';
+import { FAILING, isBroken, isFailing, isSlow } from './trouble.js';
 import { buildUnmatchedUrl, buildUrl, createParameters } from './urls.js';
 
 /** Number of consecutive requests of a visitor. */
@@ -49,6 +49,7 @@ function visit(random: Random, slot: number, origin: number, visitor: DemoClient
   const wrong: Wrong = {
     isIncident: isIncident(slot),
     isSlow: isSlow(slot, origin),
+    isBroken: isBroken(slot, origin),
     isFailing: isFailing(slot, origin) && visitor.consumer?.identifier === FAILING.identifier,
   };
   let timestamp = slot + random.integer(0, SLOT_MS - LONGEST_ROW_MS - 1);

@@ -4,7 +4,7 @@ import { DEPRECATED, ENDPOINTS, EXCLUDED } from './endpoints.js';
 import type { DemoRequest } from './demo-request.js';
 import { requestsBetween, requestsOfSlot } from './generator.js';
 import { DAY_MS, SLOT_MS } from './traffic-curve.js';
-import { FAILING, SLOW } from './trouble.js';
+import { BROKEN, FAILING, SLOW } from './trouble.js';
 
 const ORIGIN = Date.UTC(2025, 3, 1);
 /** The last 15 days of 13 months. */
@@ -116,6 +116,13 @@ describe('15 days of requests', () => {
       expect(of(since(2)).length).toBeGreaterThan(20);
       expect(share(of(since(2)))).toBeGreaterThan(0.6);
       expect(share(of(before(2)))).toBeLessThan(0.2);
+    });
+
+    it('of an exception that is new since a day', () => {
+      const countFailed = (requests: DemoRequest[]) =>
+        requests.filter(({ path, status_code }) => path === BROKEN.path && status_code === 500).length;
+      expect(countFailed(since(1))).toBeGreaterThan(5);
+      expect(countFailed(before(1))).toBe(0);
     });
   });
 

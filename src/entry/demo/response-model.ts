@@ -1,7 +1,7 @@
 import type { RequestRecord } from '../../records/request-record.js';
 import type { DemoEndpoint } from './endpoints.js';
 import { type Choices, type Random } from '../../shared/random.js';
-import { FAILING, SLOW } from './trouble.js';
+import { BROKEN, FAILING, SLOW } from './trouble.js';
 
 /** The outcome of a request. */
 export interface ModelledResponse extends Pick<
@@ -24,13 +24,15 @@ export interface Wrong {
   isIncident: boolean;
   /** The slow route is slow. */
   isSlow: boolean;
+  /** The broken route has an exception. */
+  isBroken: boolean;
   /** The request belongs to the failing consumer, and fails. */
   isFailing: boolean;
 }
 
 export function modelResponse(random: Random, endpoint: DemoEndpoint, wrong: Wrong): ModelledResponse {
   const status_code = pickStatus(random, endpoint, wrong);
-  const isSlow = wrong.isSlow && endpoint.method === SLOW.method && endpoint.path === SLOW.path;
+  const isSlow = wrong.isSlow && isRoute(endpoint, SLOW);
   return {
     status_code,
     request_size_bytes: endpoint.requestBytes && Math.round(random.logNormal(endpoint.requestBytes, 0.25)),
@@ -39,8 +41,17 @@ export function modelResponse(random: Random, endpoint: DemoEndpoint, wrong: Wro
   };
 }
 
-function pickStatus(random: Random, endpoint: DemoEndpoint, { isIncident, isFailing }: Wrong): number {
+function isRoute(endpoint: DemoEndpoint, { method, path }: { method: string; path: string }): boolean {
+  return endpoint.method === method && endpoint.path === path;
+}
+
+function pickStatus(
+  random: Random,
+  endpoint: DemoEndpoint,
+  { isIncident, isBroken, isFailing }: Wrong,
+): number {
   if (isFailing && random.chance(FAILING.share)) return FAILING.status;
+  if (isBroken && isRoute(endpoint, BROKEN) && random.chance(BROKEN.share)) return 500;
   const fails = isIncident && FAILING_ENTITIES.has(endpoint.entity) && random.chance(0.4);
   return fails ? random.pick(INCIDENT_STATUSES) : endpoint.statuses.pick(random);
 }

@@ -5,11 +5,15 @@ const MONTHS = 13;
 const SLOW_DAYS = 3;
 const FAILING_DAYS = 2;
 const RELEASE_DAYS = 11;
+const BROKEN_DAYS = 1;
 
 /** The route that became slow, and the factor of its response times. */
 export const SLOW = { method: 'GET', path: '/v1/search', factor: 8 };
 /** The consumer with an expired token, and the share of its requests that use it. */
 export const FAILING = { identifier: 'birch-outfitters', share: 0.85, status: 401 };
+
+/** The route with a new exception, and the share of its requests that it ends. */
+export const BROKEN = { method: 'POST', path: '/v1/carts/{cart_id}/items', share: 0.25 };
 
 /** Whether the slow route is slow in a slot; see `expectedVisits`. */
 export function isSlow(slot: number, origin: number): boolean {
@@ -31,6 +35,11 @@ function slowFrom(origin: number): number {
 /** Whether the failing consumer fails in a slot. */
 export function isFailing(slot: number, origin: number): boolean {
   return slot >= endOfFirstLoad(origin) - FAILING_DAYS * DAY_MS;
+}
+
+/** Whether the broken route is broken in a slot. */
+export function isBroken(slot: number, origin: number): boolean {
+  return slot >= endOfFirstLoad(origin) - BROKEN_DAYS * DAY_MS;
 }
 
 function endOfFirstLoad(origin: number): number {

@@ -74,9 +74,11 @@ export class BodyConsumers {
     for (const named of this.named) {
       const found = findRequest(named, spans);
       if (!found) continue;
-      const { steps, above, isServer } = found;
-      const key = isServer ? findRequestUuid(named.trace_id, above) : toKey(named.trace_id, above);
-      const known = isServer ? nearest : this.remember();
+      const { steps, above, server } = found;
+      const key = server
+        ? findRequestUuid(named.trace_id, above, BigInt(server.start_time_ns))
+        : toKey(named.trace_id, above);
+      const known = server ? nearest : this.remember();
       if (steps < (known.get(key)?.steps ?? Infinity)) known.set(key, { ...named, above, steps });
       yield;
     }
@@ -92,7 +94,7 @@ export class BodyConsumers {
 function findRequest({ trace_id, above, steps }: Named, spans: ReadonlyMap<string, SpanRecord>) {
   for (let id = above; id !== '' && steps < MAX_STEPS; steps++) {
     const span = spans.get(toKey(trace_id, id));
-    if (!span || span.kind === 'SERVER') return { above: id, steps, isServer: span !== undefined };
+    if (!span || span.kind === 'SERVER') return { above: id, steps, server: span };
     id = span.parent_span_id;
   }
   return undefined;

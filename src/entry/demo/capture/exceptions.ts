@@ -1,6 +1,7 @@
 import type { CapturedException } from '../../../records/capture.js';
 import type { Entity } from '../endpoints.js';
 import type { DemoRequest } from '../demo-request.js';
+import { BROKEN } from '../trouble.js';
 import type { Choices, Random } from '../../../shared/random.js';
 
 interface DemoException {
@@ -10,7 +11,7 @@ interface DemoException {
   frames: readonly string[];
 }
 
-const ANYWHERE: Choices<DemoException> = [
+const OF_BROKEN: Choices<DemoException> = [
   {
     type: 'TypeError',
     message: "Cannot read properties of undefined (reading 'price')",
@@ -20,6 +21,9 @@ const ANYWHERE: Choices<DemoException> = [
       'PricingService.priceAll (/app/dist/pricing/pricing.service.js:77:19)',
     ],
   },
+];
+const ANYWHERE: Choices<DemoException> = [
+  ...OF_BROKEN,
   {
     type: 'QueryFailedError',
     message: 'canceling statement due to statement timeout',
@@ -66,10 +70,11 @@ const FRAMEWORK = [
 /** The unhandled exception of a 500; null for other responses (docs/contract.md#exceptions). */
 export function createException(
   random: Random,
-  { status_code, entity }: DemoRequest,
+  { status_code, entity, method, path }: DemoRequest,
 ): CapturedException | null {
   if (status_code !== 500 || entity === null) return null;
-  const { type, message, frames } = random.pick(OF_ENTITY[entity] ?? ANYWHERE);
+  const isOfBroken = method === BROKEN.method && path === BROKEN.path;
+  const { type, message, frames } = random.pick(isOfBroken ? OF_BROKEN : (OF_ENTITY[entity] ?? ANYWHERE));
   const lines = [...frames, ...FRAMEWORK].map((frame) => `    at ${frame}`);
   return {
     type,
