@@ -146,6 +146,41 @@ describe('GET /v1/apps/{app_id}/releases', () => {
     expect(paged.map(({ version }) => version)).toEqual(whole.map(({ version }) => version));
   });
 
+  it('names 5,000 versions of 128 characters in metrics, and refuses more with a reason', async () => {
+    const app_env_id = await ensureEnv();
+    const versions = (from: number, to: number) =>
+      Array.from({ length: to - from }, (_, index) => ({
+        app_id: client.tenant.appId,
+        app_env_id,
+        at: start + (from + index) * MINUTE * 0.8,
+        instance_uuid: randomUUID(),
+        app_version: `${from + index}`.padEnd(128, '版'),
+      }));
+    await writeReports(service.api, versions(0, 5_000));
+    const query = {
+      since: iso(start),
+      group_by: ['app_version'],
+      metrics: ['requests', 'response_time_p95'],
+    };
+    const of = (filters: object[] = []) => client.tenant.post('metrics', { ...query, filters });
+    expect((await of()).status).toBe(200);
+    const filter = { field: 'app_version', op: 'not_contains', value: '版' };
+    const { status, text } = await of([
+      filter,
+      { ...filter, op: 'neq' },
+      { ...filter, op: 'is_null', value: undefined },
+    ]);
+    expect([status, text]).toEqual([200, expect.stringContaining('"requests":1')]);
+    await writeReports(service.api, versions(5_000, 5_001));
+    const refused = await of();
+    expect([refused.status, refused.body.detail[0].msg]).toEqual([
+      422,
+      expect.stringContaining('app_version'),
+    ]);
+    expect((await client.tenant.post('metrics', { ...query, group_by: ['env'] })).status).toBe(200);
+    expect(await list({ limit: 1000 })).toHaveLength(1000);
+  }, 60_000);
+
   it('has nothing of other apps, and nothing for a key of one consumer', async () => {
     await report([0, one, '1']);
     const other = await service.tenant();
