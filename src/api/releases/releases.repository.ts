@@ -74,18 +74,36 @@ FROM (${RUNS}
 )
 WHERE app_version = {version:String}${filter}`;
 
-/** Runs of one version that overlap are one. */
+/**
+ * Runs of one version that overlap are one, and so are those with nothing between them: there may be
+ * thousands of short ones, such as jobs.
+ */
 const CHANGES = `
 SELECT app_env_id, app_version, toUnixTimestamp64Milli(at) AS at_ms, change
 FROM (
-  SELECT app_env_id, app_version, event.1 AS at, event.2 AS change,
-    sum(change) OVER (PARTITION BY app_env_id, app_version ORDER BY at, change DESC
-      ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS running
-  FROM (${RUNS}
+  SELECT app_env_id, app_version, at, change, pauses,
+    lagInFrame(pauses) OVER next_to AS paused, lagInFrame(app_version) OVER next_to AS last_version,
+    leadInFrame(change) OVER next_to AS next_change, leadInFrame(app_version) OVER next_to AS next_version
+  FROM (
+    SELECT app_env_id, app_version, at, change,
+      sum(change) OVER in_env = 0 AND anyLast(if(change = 1, app_version, NULL)) OVER in_env = app_version AS pauses
+    FROM (
+      SELECT app_env_id, app_version, event.1 AS at, event.2 AS change,
+        sum(change) OVER (PARTITION BY app_env_id, app_version ORDER BY at, change DESC
+          ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS running
+      FROM (${RUNS}
+      )
+      ARRAY JOIN [(began, toInt8(1)), (ended, toInt8(-1))] AS event
+    )
+    WHERE if(change = 1, running = 1, running = 0)
+    WINDOW in_env AS (PARTITION BY app_env_id ORDER BY at, change DESC, app_version
+      ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
   )
-  ARRAY JOIN [(began, toInt8(1)), (ended, toInt8(-1))] AS event
+  WINDOW next_to AS (PARTITION BY app_env_id ORDER BY at, change DESC, app_version
+    ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING)
 )
-WHERE if(change = 1, running = 1, running = 0)
+WHERE NOT (pauses AND next_change = 1 AND next_version = app_version)
+  AND NOT (change = 1 AND paused AND last_version = app_version)
 ORDER BY app_env_id, at, change DESC, app_version
 LIMIT {limit:UInt32}`;
 

@@ -3,10 +3,17 @@
 -- releases.changes
 SELECT app_env_id, app_version, toUnixTimestamp64Milli(at) AS at_ms, change
 FROM (
-  SELECT app_env_id, app_version, event.1 AS at, event.2 AS change,
-    sum(change) OVER (PARTITION BY app_env_id, app_version ORDER BY at, change DESC
-      ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS running
+  SELECT app_env_id, app_version, at, change, pauses,
+    lagInFrame(pauses) OVER next_to AS paused, lagInFrame(app_version) OVER next_to AS last_version,
+    leadInFrame(change) OVER next_to AS next_change, leadInFrame(app_version) OVER next_to AS next_version
   FROM (
+    SELECT app_env_id, app_version, at, change,
+      sum(change) OVER in_env = 0 AND anyLast(if(change = 1, app_version, NULL)) OVER in_env = app_version AS pauses
+    FROM (
+      SELECT app_env_id, app_version, event.1 AS at, event.2 AS change,
+        sum(change) OVER (PARTITION BY app_env_id, app_version ORDER BY at, change DESC
+          ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS running
+      FROM (
     SELECT p.app_env_id AS app_env_id, run.2 AS app_version, run.1 AS began,
       greatest(run.3, if(p.instance_uuid = toUUID('00000000-0000-0000-0000-000000000000'), run.3, least(p.unnamed, next))) AS ended,
       toNullable(p.instance_uuid) AS instance
@@ -29,10 +36,18 @@ FROM (
     SELECT app_env_id, app_version, released_at, released_at, NULL
     FROM release_marks_v1 FINAL
     WHERE app_id = {app_id:UInt32} AND marked
+      )
+      ARRAY JOIN [(began, toInt8(1)), (ended, toInt8(-1))] AS event
+    )
+    WHERE if(change = 1, running = 1, running = 0)
+    WINDOW in_env AS (PARTITION BY app_env_id ORDER BY at, change DESC, app_version
+      ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)
   )
-  ARRAY JOIN [(began, toInt8(1)), (ended, toInt8(-1))] AS event
+  WINDOW next_to AS (PARTITION BY app_env_id ORDER BY at, change DESC, app_version
+    ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING)
 )
-WHERE if(change = 1, running = 1, running = 0)
+WHERE NOT (pauses AND next_change = 1 AND next_version = app_version)
+  AND NOT (change = 1 AND paused AND last_version = app_version)
 ORDER BY app_env_id, at, change DESC, app_version
 LIMIT {limit:UInt32};
 
