@@ -151,6 +151,11 @@ describe('an exception that comes as a log record', () => {
     expect(await findBy('exception_stacktrace', 'contains', 'b.py')).toEqual([buildUuid(span)]);
     expect(await findBy('exception_message', 'eq', 'boom')).toEqual([buildUuid(span)]);
     expect(await findBy('exception_type', 'is_null')).toEqual([buildUuid(other)]);
+    const facets = await client.tenant.get('request-logs/facets', { field: 'exception_type', start: SINCE });
+    expect(facets.body.data).toEqual([
+      { value: 'ValueError', requests: 1 },
+      { value: null, requests: 1 },
+    ]);
     const filters = [{ field: 'exception_type', op: 'eq', value: 'ValueError' }];
     expect(await query({ fields: FIELDS, filters, format: 'csv' })).toContain(
       '"ValueError","boom","Traceback',

@@ -39,6 +39,62 @@ describe('GET /v1/apps/{app_id}/consumers', () => {
       expect(created_at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
     });
 
+    it('tells new, returning and quiet consumers apart, as they were counted', async () => {
+      const days: Record<string, number[]> = {
+        fresh: [1, 29],
+        faithful: [2, 3, 200],
+        back: [0, 395],
+        gone: [31, 32, 90],
+        lost: [400],
+        hidden: [5],
+      };
+      const now = Date.now();
+      await tenant.write(
+        ...Object.entries(days).flatMap(([identifier, ago]) =>
+          ago.map((day) => ({
+            timestamp: now - day * DAY,
+            consumer: { identifier },
+            path: identifier === 'hidden' ? '/hidden' : '/a',
+          })),
+        ),
+      );
+      await tenant.exclude('GET', '/hidden');
+      const { data } = await tenant.page<ConsumerBody & { activity: object }>('consumers', {
+        include: 'activity',
+      });
+      const quarter = (day: number) => {
+        const start = Math.floor((now - day * DAY) / (900 * SECOND)) * 900 * SECOND;
+        return new Date(start).toISOString().replace('.000Z', 'Z');
+      };
+      expect(Object.fromEntries(data.map(({ identifier, activity }) => [identifier, activity]))).toEqual({
+        fresh: { state: 'new', first_request_at: quarter(29), requests: 2 },
+        faithful: { state: 'returning', first_request_at: quarter(200), requests: 2 },
+        back: { state: 'returning', first_request_at: quarter(395), requests: 1 },
+        gone: { state: 'quiet', first_request_at: quarter(90), requests: 0 },
+        // Its request is older than what is kept.
+        lost: { state: 'quiet', first_request_at: null, requests: 0 },
+        hidden: { state: 'quiet', first_request_at: null, requests: 0 },
+      });
+      const plain = await tenant.page<ConsumerBody>('consumers');
+      expect(plain.data).toEqual(data.map(({ activity, ...consumer }) => consumer));
+    });
+
+    it('has pages with activity as without it', async () => {
+      await buildRequests('a', 'b', 'c');
+      const first = await tenant.page<ConsumerBody>('consumers', { include: 'activity', limit: 2 });
+      const second = await tenant.page<ConsumerBody>('consumers', {
+        include: 'activity',
+        limit: 2,
+        next_token: first.next_token!,
+      });
+      expect([...first.data, ...second.data]).toMatchObject(
+        ['c', 'b', 'a'].map((identifier) => ({
+          identifier,
+          activity: { state: 'new', requests: 1, first_request_at: expect.any(String) as string },
+        })),
+      );
+    });
+
     it('has null as the group of a consumer without one, and the identifier as the name where none was given', async () => {
       await buildRequests('anna');
       expect((await tenant.consumers()).data).toMatchObject([

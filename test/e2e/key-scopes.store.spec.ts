@@ -89,6 +89,7 @@ function requestEach(appId: number): Record<OperationId, [path: string, body?: o
     listInstances: [`${of}/instances`],
     listReleases: [`${of}/releases`],
     getPrometheusMetrics: [`${of}/prometheus`],
+    getRequestLogFacets: [`${of}/request-logs/facets?field=path`],
   };
 }
 

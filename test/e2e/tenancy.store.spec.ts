@@ -99,6 +99,8 @@ async function call(operation: Operation, key: string, values: Values): Promise<
   const query = operation.parameters
     .filter(({ in: place, name }) => place === 'query' && values[name as NamedValue] !== undefined)
     .map(({ name }) => `${name}=${values[name as NamedValue]}`);
+  // Names that another team would recognize.
+  if (operation.parameters.some(({ name }) => name === 'field')) query.push('field=consumer');
   const path = fill(operation.path, { ...ids, ...values });
   const response = await sendRaw(app.url, `${path}?limit=1&${query.join('&')}`, {
     headers: { 'Api-Key': key },

@@ -1,3 +1,4 @@
+import { FACET_FIELDS } from '../../src/api/request-logs/facets/facets.input.js';
 import { EXPORT_FIELDS } from '../../src/api/request-logs/export/export.input.js';
 
 /** Identity of the request that `listOperations` asks for: to be written by the test. */
@@ -36,7 +37,7 @@ export function listOperations(appId: number): string[] {
     `${app}/endpoints?include=inventory`,
     `${app}/endpoints?include=inventory&app_env_id=1`,
     `${app}/consumers`,
-    `${app}/consumers?limit=1&requests_since=2020-01-01`,
+    `${app}/consumers?limit=1&requests_since=2020-01-01&include=activity`,
     `${app}/instances`,
     `${app}/instances?app_env_id=1&limit=1`,
     `${app}/releases`,
@@ -46,6 +47,7 @@ export function listOperations(appId: number): string[] {
     `${app}/request-logs`,
     ...LOG_FILTERS.map((filter) => `${app}/request-logs?${filter}`),
     `${app}/request-logs?${LOG_FILTERS.join('&')}`,
+    ...FACET_FIELDS.map((field) => `${app}/request-logs/facets?field=${field}&${LOG_FILTERS.join('&')}`),
     `${app}/request-logs/${SAMPLE_UUID}`,
     `${app}/request-logs/${SAMPLE_UUID}?include_log_attributes=true`,
     ...traffic,

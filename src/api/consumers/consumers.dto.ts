@@ -1,4 +1,4 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { EXAMPLES } from '../../platform/openapi/examples.js';
 import { PageType } from '../../platform/paging/page.dto.js';
 
@@ -8,6 +8,32 @@ export class ConsumerGroup {
 
   @ApiProperty({ type: 'string', description: 'Consumer group name', example: 'Partners' })
   name: string;
+}
+
+export const CONSUMER_STATES = ['new', 'returning', 'quiet'] as const;
+
+export class ConsumerActivity {
+  @ApiProperty({
+    enum: CONSUMER_STATES,
+    enumName: 'ConsumerState',
+    description:
+      '`new`: the first request of the last 13 months was in the last 30 days. `returning`: there were requests in the ' +
+      'last 30 days and before. `quiet`: there was none in the last 30 days.',
+    example: 'returning',
+  })
+  state: (typeof CONSUMER_STATES)[number];
+
+  @ApiProperty({
+    type: 'string',
+    format: 'date-time',
+    nullable: true,
+    description: 'Quarter-hour of the first request of the last 13 months; null if there was none',
+    example: '2026-02-11T09:15:00Z',
+  })
+  first_request_at: string | null;
+
+  @ApiProperty({ type: 'integer', minimum: 0, description: 'Requests in the last 30 days', example: 1284 })
+  requests: number;
 }
 
 export class Consumer {
@@ -46,6 +72,9 @@ export class Consumer {
     example: EXAMPLES.timestamp,
   })
   last_request_at: string;
+
+  @ApiPropertyOptional({ type: () => ConsumerActivity, description: 'Only with `include=activity`' })
+  activity?: ConsumerActivity;
 }
 
 export const ConsumerPage = PageType(Consumer, 'by consumer ID, descending');

@@ -1,4 +1,4 @@
-import { IsInt, IsOptional, Max, Min } from 'class-validator';
+import { IsIn, IsInt, IsOptional, Max, Min } from 'class-validator';
 import { type Timestamp, resolveTimestamp } from '../../shared/time/timestamp.js';
 import { NextToken, PagedInput } from '../../platform/paging/page-cursor.js';
 import type { InputFingerprint, TokenContent } from '../../platform/paging/page-tokens.js';
@@ -15,6 +15,15 @@ export class ListConsumersInput extends PagedInput {
   @IsOptional()
   @IsTimestamp()
   requests_since?: Timestamp;
+
+  @QueryParameter({
+    description:
+      'What else the response has. `activity`: whether each consumer is new, returning or quiet, by its last 30 days',
+    examples: ['activity'],
+  })
+  @IsOptional()
+  @IsIn(['activity'])
+  include?: 'activity';
 
   @QueryParameter({ description: 'Consumers per page', examples: [100] })
   @ToInteger()

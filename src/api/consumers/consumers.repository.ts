@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { AppScopedStore } from '../apps/app-scoped-store.js';
 import type { AppScope, Match } from '../apps/apps.service.js';
-import { type Predicate, and, ofScopeConsumer } from '../../queries/predicates.js';
+import { type Predicate, and, notExcluded, ofScopeConsumer } from '../../queries/predicates.js';
 import type { Consumer } from './consumers.dto.js';
 
 export interface ConsumerQuery {
@@ -15,6 +15,15 @@ export interface ConsumerQuery {
 interface ConsumerRow extends Omit<Consumer, 'group'> {
   group_id: number;
   group_name: string;
+}
+
+/** The counted requests of a consumer. */
+export interface ConsumerRequests {
+  consumer_id: number;
+  /** Start of the first quarter-hour with requests. */
+  first_request_at: string;
+  /** Requests since a time. */
+  requests: number;
 }
 
 /** A consumer without its times; `group_name` is empty without a group. */
@@ -44,6 +53,12 @@ LEFT JOIN (
 ) AS a ON a.consumer_id = p.id
 LEFT JOIN (SELECT id, name FROM consumer_groups_v1 FINAL WHERE app_id = {app_id:UInt32}) AS g ON g.id = p.group_id
 ORDER BY p.id DESC`;
+
+const REQUESTS = (filter: string) => `
+SELECT consumer_id, min(bucket) AS first_request_at, sumIf(requests, bucket >= {since:UInt32}) AS requests
+FROM counts_per_15m_by_consumer_v1
+WHERE app_id = {app_id:UInt32} AND consumer_id IN {ids:Array(UInt32)} AND bucket >= {retained_from:UInt32}${filter}
+GROUP BY consumer_id`;
 
 const CONSUMERS_WITH_GROUPS = (filter = '') => `
 FROM consumers_v1 AS c FINAL
@@ -93,6 +108,24 @@ export class ConsumersRepository {
       const group = group_id === 0 ? null : { id: group_id, name: group_name };
       return { id, identifier, name, group, created_at, last_request_at };
     });
+  }
+
+  /**
+   * The counted requests of consumers; those without one are left out.
+   *
+   * @param since start of a quarter-hour in seconds since the epoch, like `retained_from`
+   */
+  countRequests(
+    scope: AppScope,
+    ids: readonly number[],
+    { since, retained_from }: { since: number; retained_from: number },
+  ): Promise<ConsumerRequests[]> {
+    const { sql, params } = and(
+      notExcluded(scope.excludedEndpointIds),
+      ofScopeConsumer(scope.consumerId, 'consumer_id'),
+    );
+    const values = { ...params, ids, since, retained_from };
+    return this.store.rows(scope, 'consumers.requests', REQUESTS(sql), values);
   }
 
   /**

@@ -1,11 +1,17 @@
 import { Injectable } from '@nestjs/common';
-import { AppsService } from '../apps/apps.service.js';
+import { type AppScope, AppsService } from '../apps/apps.service.js';
 import type { Account } from '../../platform/http/account.js';
 import { JsonResponse } from '../../platform/http/json-response.js';
 import { PageTokens } from '../../platform/paging/page-tokens.js';
+import { trafficRetainedFrom } from '../../config/retention.js';
 import { framePage } from '../../platform/paging/page.dto.js';
+import type { Consumer } from './consumers.dto.js';
 import type { ListConsumersInput } from './consumers.input.js';
 import { ConsumersRepository } from './consumers.repository.js';
+
+const QUARTER_MS = 900_000;
+/** Consumers with a request in this time are not quiet. */
+const ACTIVE_MS = 30 * 86_400_000;
 
 @Injectable()
 export class ConsumersService {
@@ -16,11 +22,12 @@ export class ConsumersService {
   ) {}
 
   async list(account: Account, input: ListConsumersInput): Promise<JsonResponse> {
-    const { limit, requestsSince, fingerprint, cursor } = input;
+    const { limit, requestsSince, include, fingerprint, cursor } = input;
     const scope = await this.apps.require(account, input.app_id);
     const before = cursor && Number(cursor.after[0]);
     const rows = await this.repository.page(scope, { requestsSince, before, limit: limit + 1 });
-    const data = rows.slice(0, limit);
+    const page = rows.slice(0, limit);
+    const data = include === 'activity' ? await this.addActivity(scope, page) : page;
     const last = data.at(-1);
     const token =
       rows.length > limit && last
@@ -28,5 +35,20 @@ export class ConsumersService {
         : undefined;
     const records = data.map((consumer) => JSON.stringify(consumer));
     return new JsonResponse(framePage(records, token), false, token);
+  }
+
+  private async addActivity(scope: AppScope, consumers: readonly Consumer[]): Promise<Consumer[]> {
+    const now = Date.now();
+    const since = Math.floor((now - ACTIVE_MS) / QUARTER_MS) * (QUARTER_MS / 1000);
+    const window = { since, retained_from: Math.ceil(trafficRetainedFrom(now) / 1000) };
+    const ids = consumers.map(({ id }) => id);
+    const counted = await this.repository.countRequests(scope, ids, window);
+    const byId = new Map(counted.map((row) => [row.consumer_id, row]));
+    return consumers.map((consumer) => {
+      const { first_request_at = null, requests = 0 } = byId.get(consumer.id) ?? {};
+      const isNew = first_request_at !== null && Date.parse(first_request_at) >= since * 1000;
+      const state = requests === 0 ? 'quiet' : isNew ? 'new' : 'returning';
+      return { ...consumer, activity: { state, first_request_at, requests } };
+    });
   }
 }

@@ -16,7 +16,8 @@ const DEFAULT_SPAN_MS = 24 * 3_600_000;
 export const STATUS_FILTER = /^(?:\d{3}|\dxx)(?:,(?:\d{3}|\dxx))*$/;
 export const MAX_STATUS_FILTER = 128;
 
-export class ListRequestLogsInput extends WindowedInput {
+/** The filters and the window of request logs. */
+export abstract class FilteredLogsInput extends WindowedInput {
   @QueryParameter({ description: 'Only this environment', examples: [1] })
   @ToInteger()
   @IsOptional()
@@ -74,17 +75,6 @@ export class ListRequestLogsInput extends WindowedInput {
   @IsTimestamp()
   end?: Timestamp;
 
-  @QueryParameter({ description: 'Records per page', examples: [100] })
-  @ToInteger()
-  @IsOptional()
-  @IsInt()
-  @Min(1)
-  @Max(1000)
-  limit = 100;
-
-  @NextToken()
-  next_token?: string;
-
   cursor: WindowCursor;
 
   readonly defaultSpanMs = DEFAULT_SPAN_MS;
@@ -101,6 +91,19 @@ export class ListRequestLogsInput extends WindowedInput {
     ];
     return { operation: 'request-logs', filters };
   }
+}
+
+export class ListRequestLogsInput extends FilteredLogsInput {
+  @QueryParameter({ description: 'Records per page', examples: [100] })
+  @ToInteger()
+  @IsOptional()
+  @IsInt()
+  @Min(1)
+  @Max(1000)
+  limit = 100;
+
+  @NextToken()
+  next_token?: string;
 }
 
 export class GetRequestDetailsInput extends AppInput {

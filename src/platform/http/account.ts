@@ -19,6 +19,7 @@ export const OPERATIONS = [
   'listInstances',
   'listReleases',
   'getPrometheusMetrics',
+  'getRequestLogFacets',
 ] as const;
 
 export type OperationId = (typeof OPERATIONS)[number];

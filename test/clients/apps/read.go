@@ -40,6 +40,7 @@ func main() {
 	report("getTraffic", must(client.GetTrafficWithResponse(ctx, app, nil)).StatusCode())
 	logs := must(client.GetRequestLogsWithResponse(ctx, app, nil))
 	report("getRequestLogs", logs.StatusCode())
+	report("getRequestLogFacets", must(client.GetRequestLogFacetsWithResponse(ctx, app, nil)).StatusCode())
 	id := uuid.UUID(logs.JSON200.Data[0].RequestUuid)
 	report("getRequestDetails", must(client.GetRequestDetailsWithResponse(ctx, app, id, nil)).StatusCode())
 

@@ -10,7 +10,12 @@ from read_api.api.errors import query_errors
 from read_api.api.instances import list_instances
 from read_api.api.releases import list_releases
 from read_api.api.metrics import explain_change, get_prometheus_metrics, query_metrics
-from read_api.api.request_logs import export_request_logs, get_request_details, get_request_logs
+from read_api.api.request_logs import (
+    export_request_logs,
+    get_request_details,
+    get_request_log_facets,
+    get_request_logs,
+)
 from read_api.api.team import get_team
 from read_api.api.traces import query_traces
 from read_api.api.traffic import get_traffic
@@ -47,6 +52,7 @@ report("listReleases", list_releases.sync_detailed(app, client=client))
 report("getPrometheusMetrics", get_prometheus_metrics.sync_detailed(app, client=client))
 report("getTraffic", get_traffic.sync_detailed(app, client=client))
 logs = report("getRequestLogs", get_request_logs.sync_detailed(app, client=client))
+report("getRequestLogFacets", get_request_log_facets.sync_detailed(app, client=client))
 details = get_request_details.sync_detailed(app, logs.data[0].request_uuid, client=client)
 report("getRequestDetails", details)
 below = ExportFilterOnRequestSizeBytes(

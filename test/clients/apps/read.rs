@@ -34,7 +34,7 @@ async fn main() {
     report("getTeam", team_api::get_team(&config).await);
     report("listApps", apps_api::list_apps(&config).await);
     report("listEndpoints", endpoints_api::list_endpoints(&config, app, None, None, None, None).await);
-    report("listConsumers", consumers_api::list_consumers(&config, app, None, None, None).await);
+    report("listConsumers", consumers_api::list_consumers(&config, app, None, None, None, None).await);
     let instances = instances_api::list_instances(&config, app, None, None, None, None, None, None).await;
     report("listInstances", instances);
     let releases = releases_api::list_releases(&config, app, None, None, None, None, None).await;
@@ -45,6 +45,11 @@ async fn main() {
     let logs =
         request_logs_api::get_request_logs(&config, app, None, None, None, None, None, None, None, None, None).await;
     let logs = report("getRequestLogs", logs);
+    let facets = request_logs_api::get_request_log_facets(
+        &config, app, None, None, None, None, None, None, None, None, None,
+    )
+    .await;
+    report("getRequestLogFacets", facets);
     let id = logs.data[0].request_uuid.to_string();
     let details = request_logs_api::get_request_details(&config, app, &id, None, None).await;
     report("getRequestDetails", details);

@@ -54,6 +54,7 @@ report("listReleases", ReleasesApi(client).list_releases_with_http_info(app))
 report("getPrometheusMetrics", MetricsApi(client).get_prometheus_metrics_with_http_info(app))
 report("getTraffic", TrafficApi(client).get_traffic_with_http_info(app))
 logs = report("getRequestLogs", RequestLogsApi(client).get_request_logs_with_http_info(app))
+report("getRequestLogFacets", RequestLogsApi(client).get_request_log_facets_with_http_info(app))
 details = RequestLogsApi(client).get_request_details_with_http_info(app, logs.data[0].request_uuid)
 report("getRequestDetails", details)
 below = ExportFilterOnRequestSizeBytes(

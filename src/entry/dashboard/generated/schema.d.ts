@@ -84,6 +84,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/apps/{app_id}/request-logs/facets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Request Log Facets
+         * @description Counts the values of a field among the request logs of one app, under the same filters as Get Request Logs: the most frequent values, and how many others there are.
+         */
+        get: operations["getRequestLogFacets"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/apps/{app_id}/request-logs": {
         parameters: {
             query?: never;
@@ -488,6 +508,29 @@ export interface components {
              */
             name: string;
         };
+        /**
+         * @description `new`: the first request of the last 13 months was in the last 30 days. `returning`: there were requests in the last 30 days and before. `quiet`: there was none in the last 30 days.
+         * @enum {string}
+         */
+        ConsumerState: "new" | "returning" | "quiet";
+        ConsumerActivity: {
+            /**
+             * @description `new`: the first request of the last 13 months was in the last 30 days. `returning`: there were requests in the last 30 days and before. `quiet`: there was none in the last 30 days.
+             * @example returning
+             */
+            state: components["schemas"]["ConsumerState"];
+            /**
+             * Format: date-time
+             * @description Quarter-hour of the first request of the last 13 months; null if there was none
+             * @example 2026-02-11T09:15:00Z
+             */
+            first_request_at: string | null;
+            /**
+             * @description Requests in the last 30 days
+             * @example 1284
+             */
+            requests: number;
+        };
         Consumer: {
             /**
              * @description Consumer ID
@@ -518,6 +561,8 @@ export interface components {
              * @example 2026-11-20T14:05:09.123Z
              */
             last_request_at: string;
+            /** @description Only with `include=activity` */
+            activity?: components["schemas"]["ConsumerActivity"];
         };
         ConsumerPage: {
             /** @description Items of this page: by consumer ID, descending */
@@ -532,6 +577,41 @@ export interface components {
              * @example eyJhZnRlciI6WzQyXX0kXb1c9mQm1uVd2o3ZQwqzg
              */
             next_token?: string;
+        };
+        Facet: {
+            /**
+             * @description The value as in a request log, as a text; null for requests without one
+             * @example 500
+             */
+            value: string | null;
+            /**
+             * @description Of `env` and `consumer`: the ID that filters take; null without a consumer
+             * @example 42
+             */
+            id?: number | null;
+            /**
+             * @description Number of request logs with the value
+             * @example 12
+             */
+            requests: number;
+        };
+        OtherFacets: {
+            /**
+             * @description Number of further values
+             * @example 0
+             */
+            values: number;
+            /**
+             * @description Number of request logs with them
+             * @example 0
+             */
+            requests: number;
+        };
+        FacetList: {
+            /** @description The most frequent values first, ties by the value, null last */
+            data: components["schemas"]["Facet"][];
+            /** @description What `limit` leaves out */
+            others: components["schemas"]["OtherFacets"];
         };
         RequestLog: {
             /**
@@ -2410,6 +2490,8 @@ export interface operations {
             query?: {
                 /** @description Only consumers that made requests since this time (ISO 8601; UTC without an offset) */
                 requests_since?: string;
+                /** @description What else the response has. `activity`: whether each consumer is new, returning or quiet, by its last 30 days */
+                include?: "activity";
                 /** @description Consumers per page */
                 limit?: number;
                 /** @description Token for the next page, from a previous response */
@@ -2440,6 +2522,79 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["ConsumerPage"];
                 };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            504: components["responses"]["GatewayTimeout"];
+        };
+    };
+    getRequestLogFacets: {
+        parameters: {
+            query?: {
+                /** @description Only this environment */
+                app_env_id?: number;
+                /** @description Only this consumer ID */
+                consumer_id?: number;
+                /** @description HTTP methods, comma-separated */
+                method?: string;
+                /** @description Path pattern; `*` matches any characters */
+                path?: string;
+                /** @description Status codes and classes, comma-separated */
+                status_code?: string;
+                /** @description Start of the window, inclusive (ISO 8601; UTC without an offset). Default: 24 hours before now. */
+                start?: string;
+                /** @description End of the window, exclusive (ISO 8601; UTC without an offset). Default: now. */
+                end?: string;
+                /** @description The field whose values are counted */
+                field?: "env" | "consumer" | "method" | "path" | "status_code" | "client_country_iso_code" | "exception_type";
+                /** @description Maximum number of values, the most frequent first */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description App ID */
+                app_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "X-Ignored-Parameters": components["headers"]["X-Ignored-Parameters"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FacetList"];
+                };
+            };
+            /** @description The copy that `If-None-Match` names is still valid */
+            304: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "X-Ignored-Parameters": components["headers"]["X-Ignored-Parameters"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
