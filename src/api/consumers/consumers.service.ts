@@ -48,7 +48,7 @@ export class ConsumersService {
       const { first_request_at = null, requests = 0 } = byId.get(consumer.id) ?? {};
       const isNew = first_request_at !== null && Date.parse(first_request_at) >= since * 1000;
       const state = requests === 0 ? 'quiet' : isNew ? 'new' : 'returning';
-      return { ...consumer, activity: { state, first_request_at, requests } };
+      return Object.assign(consumer, { activity: { state, first_request_at, requests } });
     });
   }
 }

@@ -32,7 +32,7 @@ const count = (value: string, where: string) => `
     WHERE ${where}
     GROUP BY v`;
 
-/** The statement of each field. Few endpoints share a path, so their names are found before they are counted. */
+/** The statement of each field. Endpoints may share a path, so their paths are found before the top. */
 const STATEMENTS: Readonly<Record<FacetField, (where: string) => string>> = {
   env: (where) =>
     TOP(
