@@ -60,7 +60,10 @@ export const REASONS = {
     ctx: { error },
   }),
   notOneOf: (words: readonly string[]) => {
-    const expected = words.map((word) => `'${word}'`).join(', ').replace(/, ([^,]*)$/, ' or $1');
+    const expected = words
+      .map((word) => `'${word}'`)
+      .join(', ')
+      .replace(/, ([^,]*)$/, ' or $1');
     return { type: 'literal_error', msg: `Input should be ${expected}`, ctx: { expected } };
   },
   unknownTimezone: { type: 'value_error', msg: 'Value error, unknown timezone', ctx: { error: {} } },
