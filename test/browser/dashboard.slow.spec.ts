@@ -104,6 +104,7 @@ describeWithChromium('the dashboard on the demo', () => {
     ['requests-search', '?view=requests&range=7d&url=orders&slower=100'],
     ['requests-old', '?view=requests&range=90d'],
     ['requests-nothing', '?view=requests&path=/nothing'],
+    ['inventory', '?view=inventory'],
     ['request', '?view=requests&range=30d&status=500&request=FAILED'],
     ['request-headers', '?view=requests&range=30d&request=FAILED&tab=request'],
     ['request-logs', '?view=requests&range=30d&request=FAILED&tab=logs'],
@@ -890,6 +891,39 @@ describeWithChromium('the dashboard on the demo', () => {
     const [head, first] = readFileSync(await (await download).path(), 'utf8').split(/\r?\n/);
     expect(head).toMatch(/,consumer$/);
     expect(first).toMatch(/,"[a-z-]+"$/);
+  });
+
+  it('names the endpoints that can go, and those who still call them, as the API and a file do', async () => {
+    const { page } = dashboard;
+    await dashboard.visit('', key);
+    await page.getByRole('link', { name: 'Inventory' }).click();
+    const panel = (title: string) => page.getByRole('region', { name: title, exact: true });
+    const { body } = await app.get(`/v1/apps/${appId}/endpoints`, key, { include: 'inventory' });
+    const [deprecated, ...others] = body.data.filter((one: { deprecated: boolean }) => one.deprecated);
+    expect([deprecated.path, deprecated.consumers_30d, others]).toEqual(['/v1/stock/{sku}', 2, []]);
+    const row = panel('Deprecated endpoints').getByRole('row').nth(1);
+    const requests = deprecated.requests_30d.toLocaleString('en-US') as string;
+    expect((await row.getByRole('cell').allInnerTexts()).slice(-2)).toEqual([requests, '2']);
+
+    const callers = panel('Who still calls them');
+    await callers.getByRole('button', { name: 'Amber Outfitters' }).waitFor();
+    expect(await callers.getByRole('row').count()).toBe(3);
+    const download = page.waitForEvent('download');
+    await callers.getByRole('button', { name: 'CSV' }).click();
+    const [head, ...lines] = readFileSync(await (await download).path(), 'utf8').split('\r\n');
+    expect(head).toBe('"consumer_id","consumer","name","group","method","path","requests"');
+    expect(lines.map((line) => line.split(',')[1]).sort()).toEqual([
+      '"amber-outfitters"',
+      '"cobalt-outfitters"',
+    ]);
+    const counts = lines.map((line) => Number(/"(\d+)"$/.exec(line)?.[1]));
+    expect(counts.reduce((sum, count) => sum + count, 0)).toBe(deprecated.requests_30d);
+
+    const undocumented = await panel('Undocumented endpoints').innerText();
+    expect(undocumented).toContain('/v1/webhooks/shipping');
+    expect(await panel('Documented, never called').innerText()).toContain('/v1/customers/{customer_id}');
+    await row.getByRole('link').click();
+    await page.getByRole('list', { name: 'Set filters' }).getByText('/v1/stock/{sku}').waitFor();
   });
 
   it('explains its words', async () => {

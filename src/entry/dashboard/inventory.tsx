@@ -12,6 +12,8 @@ import { formatTime, toIso } from './time.js';
 const HOUR_MS = 3_600_000;
 /** As the API counts requests and consumers of endpoints. */
 const COUNTED_MS = 30 * 24 * HOUR_MS;
+/** Rows of a list of endpoints before a click on "more". */
+const SHOWN = 5;
 /** Paths in one filter. */
 const MAX_PATHS = 100;
 /** A spreadsheet would run a cell that begins so. */
@@ -34,7 +36,7 @@ export function Inventory() {
           nothing="No OpenAPI document and no response header says that an endpoint is deprecated."
         />
       </Panel>
-      <Callers deprecated={deprecated ?? []} />
+      <Callers deprecated={deprecated} />
       <div class="columns">
         <Panel title="Undocumented endpoints" class="top" {...common}>
           <Endpoints
@@ -47,7 +49,11 @@ export function Inventory() {
           />
         </Panel>
         <Panel title="Documented, never called" class="top" {...common}>
-          <Endpoints endpoints={neverCalled} nothing="Every documented operation was called." />
+          <Endpoints
+            endpoints={neverCalled}
+            nothing="Every documented operation was called."
+            isCalled={false}
+          />
         </Panel>
       </div>
     </main>
@@ -56,12 +62,17 @@ export function Inventory() {
 
 type Listed = Pick<Endpoint, 'method' | 'path'> & Partial<Endpoint>;
 
-function Endpoints({ endpoints, nothing }: { endpoints: readonly Listed[] | undefined; nothing: string }) {
+function Endpoints(props: {
+  endpoints: readonly Listed[] | undefined;
+  nothing: string;
+  /** Whether they have requests. */
+  isCalled?: boolean;
+}) {
+  const { endpoints, nothing, isCalled = true } = props;
   const { state } = useSession();
-  const [count, setCount] = useState(ROWS);
+  const [count, setCount] = useState(SHOWN);
   const day = (time: string | null | undefined) =>
     typeof time === 'string' ? formatTime(Date.parse(time), 'date', state.zone) : '–';
-  const isCalled = endpoints?.some(({ requests_30d }) => requests_30d !== undefined);
   return (
     <>
       <table>
@@ -108,33 +119,56 @@ function Endpoints({ endpoints, nothing }: { endpoints: readonly Listed[] | unde
               )}
             </tr>
           ))}
-          {endpoints?.length === 0 && (
-            <tr class="empty">
-              <td colSpan={isCalled ? 5 : 2} class="nothing">
-                {nothing}
-              </td>
-            </tr>
-          )}
+          <EmptyRows
+            length={SHOWN}
+            rows={endpoints}
+            columns={isCalled ? 5 : 2}
+            nothing={endpoints?.length === 0 ? nothing : ''}
+          />
         </tbody>
       </table>
-      {endpoints && endpoints.length > count && (
-        <footer>
+      <footer>
+        {endpoints && endpoints.length > count && (
           <button type="button" class="small quiet" onClick={() => setCount(count + MORE_ROWS)}>
             Show {Math.min(MORE_ROWS, endpoints.length - count)} more of {formatNumber(endpoints.length)}
           </button>
-        </footer>
-      )}
+        )}
+      </footer>
     </>
   );
 }
 
-/** The consumers of deprecated endpoints in 30 days, those with the most requests first. */
-function Callers({ deprecated }: { deprecated: readonly Listed[] }) {
+/** Rows that keep the room of a table while it loads, and where it has few rows. */
+function EmptyRows(props: {
+  length: number;
+  rows: readonly unknown[] | undefined;
+  columns: number;
+  nothing: string;
+}) {
+  const { length, rows, columns, nothing } = props;
+  return Array.from({ length: Math.max(0, length - (rows?.length ?? 0)) }, (_, index) => {
+    const text = index === 0 ? nothing : '';
+    return (
+      <tr key={index} class="empty" aria-hidden={text === ''}>
+        <td colSpan={columns} class={text && 'nothing'}>
+          {rows || text !== '' ? text : <span class="placeholder" />}
+        </td>
+      </tr>
+    );
+  });
+}
+
+/**
+ * The consumers of deprecated endpoints in 30 days, those with the most requests first.
+ *
+ * @param deprecated undefined while they load
+ */
+function Callers({ deprecated }: { deprecated: readonly Listed[] | undefined }) {
   const { api, app, state } = useSession();
   const [count, setCount] = useState(ROWS);
   const since = toIso(Math.floor((Date.now() - COUNTED_MS) / HOUR_MS) * HOUR_MS);
   // A filter has methods and paths, not pairs of them: one query for each method.
-  const queries = [...new Set(deprecated.map(({ method }) => method))].map((method): MetricsQuery => ({
+  const queries = [...new Set(deprecated?.map(({ method }) => method))].map((method): MetricsQuery => ({
     since,
     metrics: ['requests'],
     group_by: ['consumer_id', 'method', 'path'],
@@ -144,7 +178,7 @@ function Callers({ deprecated }: { deprecated: readonly Listed[] }) {
       {
         field: 'path',
         op: 'in',
-        value: deprecated
+        value: (deprecated ?? [])
           .filter((one) => one.method === method)
           .slice(0, MAX_PATHS)
           .map(({ path }) => path),
@@ -210,22 +244,21 @@ function Callers({ deprecated }: { deprecated: readonly Listed[] }) {
               <td class="number">{formatNumber(requests)}</td>
             </tr>
           ))}
-          {rows?.length === 0 || queries.length === 0 ? (
-            <tr class="empty">
-              <td colSpan={3} class="nothing">
-                Nobody in the last 30 days.
-              </td>
-            </tr>
-          ) : null}
+          <EmptyRows
+            length={ROWS}
+            rows={rows}
+            columns={3}
+            nothing={deprecated && (rows ?? queries).length === 0 ? 'Nobody in the last 30 days.' : ''}
+          />
         </tbody>
       </table>
-      {rows && rows.length > count && (
-        <footer>
+      <footer>
+        {rows && rows.length > count && (
           <button type="button" class="small quiet" onClick={() => setCount(count + MORE_ROWS)}>
             Show {Math.min(MORE_ROWS, rows.length - count)} more of {formatNumber(rows.length)}
           </button>
-        </footer>
-      )}
+        )}
+      </footer>
     </Panel>
   );
 }

@@ -41,6 +41,12 @@ export function nameCases({ appId, end }: Context): Case[] {
         values: () => [],
       },
     },
+    {
+      id: 'inventory',
+      title: 'endpoints with requests and consumers of 30 days',
+      paths: [`/v1/apps/${appId}/endpoints?include=inventory`],
+      compared: ['id', 'method', 'path'],
+    },
     { id: 'apps', title: 'apps', paths: ['/v1/apps'], compared: ['id'] },
   ];
 }
