@@ -30,16 +30,18 @@ export function Inventory() {
   return (
     <main class="overview" id="main">
       <h1 class="visually-hidden">Inventory of {app.name}</h1>
-      <Panel title="Deprecated endpoints" class="top" {...common}>
+      <Panel title="Deprecated endpoints" class="top inventory" {...common}>
         <Endpoints
+          label="List of deprecated endpoints"
           endpoints={deprecated}
           nothing="No OpenAPI document and no response header says that an endpoint is deprecated."
         />
       </Panel>
       <Callers deprecated={deprecated} />
       <div class="columns">
-        <Panel title="Undocumented endpoints" class="top" {...common}>
+        <Panel title="Undocumented endpoints" class="top inventory" {...common}>
           <Endpoints
+            label="List of undocumented endpoints"
             endpoints={endpoints?.filter(({ documented }) => documented === false)}
             nothing={
               endpoints?.some(({ documented }) => documented === true)
@@ -48,8 +50,9 @@ export function Inventory() {
             }
           />
         </Panel>
-        <Panel title="Documented, never called" class="top" {...common}>
+        <Panel title="Documented, never called" class="top inventory" {...common}>
           <Endpoints
+            label="List of operations that were never called"
             endpoints={neverCalled}
             nothing="Every documented operation was called."
             isCalled={false}
@@ -63,70 +66,73 @@ export function Inventory() {
 type Listed = Pick<Endpoint, 'method' | 'path'> & Partial<Endpoint>;
 
 function Endpoints(props: {
+  label: string;
   endpoints: readonly Listed[] | undefined;
   nothing: string;
   /** Whether they have requests. */
   isCalled?: boolean;
 }) {
-  const { endpoints, nothing, isCalled = true } = props;
+  const { label, endpoints, nothing, isCalled = true } = props;
   const { state } = useSession();
   const [count, setCount] = useState(SHOWN);
   const day = (time: string | null | undefined) =>
     typeof time === 'string' ? formatTime(Date.parse(time), 'date', state.zone) : '–';
   return (
     <>
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Endpoint</th>
-            <th scope="col">Sunset</th>
-            {isCalled && (
-              <>
-                <th scope="col">Last request</th>
-                <th scope="col" class="number">
-                  Requests, 30 days
-                </th>
-                <th scope="col" class="number">
-                  Consumers, 30 days
-                </th>
-              </>
-            )}
-          </tr>
-        </thead>
-        <tbody>
-          {endpoints?.slice(0, count).map(({ method, path, sunset, last_request_at, ...called }) => (
-            <tr key={`${method} ${path}`}>
-              <th scope="row">
-                <a
-                  href={linkTo(state, {
-                    ...NO_FILTERS,
-                    env: state.env,
-                    view: 'overview',
-                    method,
-                    path: toPattern(path),
-                  })}
-                >
-                  <Method>{method}</Method> <Text>{path}</Text>
-                </a>
-              </th>
-              <td>{day(sunset)}</td>
+      <div class="scroll" tabIndex={0} role="region" aria-label={label}>
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Endpoint</th>
+              <th scope="col">Sunset</th>
               {isCalled && (
                 <>
-                  <td>{day(last_request_at)}</td>
-                  <td class="number">{formatNumber(called.requests_30d)}</td>
-                  <td class="number">{formatNumber(called.consumers_30d)}</td>
+                  <th scope="col">Last request</th>
+                  <th scope="col" class="number">
+                    Requests, 30 days
+                  </th>
+                  <th scope="col" class="number">
+                    Consumers, 30 days
+                  </th>
                 </>
               )}
             </tr>
-          ))}
-          <EmptyRows
-            length={SHOWN}
-            rows={endpoints}
-            columns={isCalled ? 5 : 2}
-            nothing={endpoints?.length === 0 ? nothing : ''}
-          />
-        </tbody>
-      </table>
+          </thead>
+          <tbody>
+            {endpoints?.slice(0, count).map(({ method, path, sunset, last_request_at, ...called }) => (
+              <tr key={`${method} ${path}`}>
+                <th scope="row">
+                  <a
+                    href={linkTo(state, {
+                      ...NO_FILTERS,
+                      env: state.env,
+                      view: 'overview',
+                      method,
+                      path: toPattern(path),
+                    })}
+                  >
+                    <Method>{method}</Method> <Text>{path}</Text>
+                  </a>
+                </th>
+                <td>{day(sunset)}</td>
+                {isCalled && (
+                  <>
+                    <td>{day(last_request_at)}</td>
+                    <td class="number">{formatNumber(called.requests_30d)}</td>
+                    <td class="number">{formatNumber(called.consumers_30d)}</td>
+                  </>
+                )}
+              </tr>
+            ))}
+            <EmptyRows
+              length={SHOWN}
+              rows={endpoints}
+              columns={isCalled ? 5 : 2}
+              nothing={endpoints?.length === 0 ? nothing : ''}
+            />
+          </tbody>
+        </table>
+      </div>
       <footer>
         {endpoints && endpoints.length > count && (
           <button type="button" class="small quiet" onClick={() => setCount(count + MORE_ROWS)}>
@@ -203,7 +209,7 @@ function Callers({ deprecated }: { deprecated: readonly Listed[] | undefined }) 
       title="Who still calls them"
       curl={load.value?.curl}
       isBusy={load.isLoading}
-      class="top"
+      class="top inventory"
       actions={
         rows &&
         rows.length > 0 && (
@@ -222,36 +228,38 @@ function Callers({ deprecated }: { deprecated: readonly Listed[] | undefined }) 
         )
       }
     >
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Consumer</th>
-            <th scope="col">Endpoint</th>
-            <th scope="col" class="number">
-              Requests, 30 days
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows?.slice(0, count).map(({ consumer_id = null, method, path, requests }) => (
-            <tr key={JSON.stringify([consumer_id, method, path])}>
-              <th scope="row">
-                <GroupName group={{ consumer_id }} names={names} />
+      <div class="scroll" tabIndex={0} role="region" aria-label="List of callers">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Consumer</th>
+              <th scope="col">Endpoint</th>
+              <th scope="col" class="number">
+                Requests, 30 days
               </th>
-              <td>
-                <Method>{method ?? ''}</Method> <Text>{path ?? ''}</Text>
-              </td>
-              <td class="number">{formatNumber(requests)}</td>
             </tr>
-          ))}
-          <EmptyRows
-            length={ROWS}
-            rows={rows}
-            columns={3}
-            nothing={deprecated && (rows ?? queries).length === 0 ? 'Nobody in the last 30 days.' : ''}
-          />
-        </tbody>
-      </table>
+          </thead>
+          <tbody>
+            {rows?.slice(0, count).map(({ consumer_id = null, method, path, requests }) => (
+              <tr key={JSON.stringify([consumer_id, method, path])}>
+                <th scope="row">
+                  <GroupName group={{ consumer_id }} names={names} />
+                </th>
+                <td>
+                  <Method>{method ?? ''}</Method> <Text>{path ?? ''}</Text>
+                </td>
+                <td class="number">{formatNumber(requests)}</td>
+              </tr>
+            ))}
+            <EmptyRows
+              length={ROWS}
+              rows={rows}
+              columns={3}
+              nothing={deprecated && (rows ?? queries).length === 0 ? 'Nobody in the last 30 days.' : ''}
+            />
+          </tbody>
+        </table>
+      </div>
       <footer>
         {rows && rows.length > count && (
           <button type="button" class="small quiet" onClick={() => setCount(count + MORE_ROWS)}>
