@@ -2,6 +2,7 @@ import { Command, type Option } from 'commander';
 import { PRODUCT_VERSION } from '../../config/version.js';
 import { appCommand } from './app.js';
 import { backupCommand, restoreCommand } from './backup.js';
+import { changesCommand } from './changes.js';
 import { collectorCommand } from './collector.js';
 import { consumerCommand } from './consumer.js';
 import { demoCommand } from './demo.command.js';
@@ -32,7 +33,7 @@ const EXIT_CODES =
 /** By the headings of the help. */
 const COMMANDS = {
   'Start:': [initCommand, serveCommand, collectorCommand, demoCommand],
-  'Data:': [importCommand, exportCommand, endpointCommand, consumerCommand, releaseCommand],
+  'Data:': [importCommand, exportCommand, changesCommand, endpointCommand, consumerCommand, releaseCommand],
   'Teams, apps and keys:': [teamCommand, appCommand, envCommand, keyCommand, writeTokenCommand],
   'Operation:': [statusCommand, doctorCommand, verifyCommand, backupCommand, restoreCommand, migrateCommand],
   'For programs:': [mcpCommand, openapiCommand],
