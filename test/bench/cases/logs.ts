@@ -47,6 +47,13 @@ export function logCases(context: Context): Case[] {
   return [
     page('page-100-day', 'first page of 100, 24 hours', { from: end - DAY_MS }),
     page('page-100', 'first page of 100, 15 days'),
+    ...(['path', 'consumer'] as const).map((field) => ({
+      id: `facets-${field}`,
+      title: `facets of ${field}, 24 hours`,
+      start: end - DAY_MS,
+      paths: [`${base}/facets?${window}&field=${field}`],
+      compared: ['value', 'requests'],
+    })),
     page('page-1000', 'first page of 1,000, 15 days', { limit: 1000 }),
     {
       id: 'page-deep',

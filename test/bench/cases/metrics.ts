@@ -71,7 +71,21 @@ export function metricCases({ appId, end }: Context): Case[] {
       grain: '15m_by_consumer',
     },
   ];
-  return questions.map((question) => toCase(appId, question));
+  return [
+    ...questions.map((question) => toCase(appId, question)),
+    {
+      id: 'metrics-24h-sizes',
+      title: 'metrics 24 h by group and class: sizes, histogram',
+      paths: [`/v1/apps/${appId}/metrics`],
+      body: {
+        since: new Date(hour - DAY_MS).toISOString(),
+        until: new Date(hour).toISOString(),
+        metrics: ['request_size_p95', 'response_size_avg', 'response_time_histogram'],
+        group_by: ['consumer_group', 'status_class'],
+      },
+      compared: ['response_size_avg'],
+    },
+  ];
 }
 
 function toCase(appId: number, question: MetricQuestion): Case {

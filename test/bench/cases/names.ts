@@ -31,6 +31,12 @@ export function nameCases({ appId, end }: Context): Case[] {
       },
     },
     {
+      id: 'consumers-activity',
+      title: 'consumers, first page of 100 with activity',
+      paths: [`${consumers}&include=activity`],
+      compared: ['id', 'identifier'],
+    },
+    {
       id: 'endpoints',
       title: 'endpoints (200)',
       paths: [`/v1/apps/${appId}/endpoints`],

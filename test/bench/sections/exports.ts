@@ -10,7 +10,7 @@ import { progress } from '../report/progress.js';
 import type { Service } from '../service.js';
 import type { DataSet } from '../workspace.js';
 
-const FORMATS = ['ndjson', 'csv', 'arrow', 'parquet'] as const;
+const FORMATS = ['ndjson', 'csv', 'arrow', 'parquet', 'har'] as const;
 const PAGE = 'page-100-day';
 const ROUND_MS = 6_000;
 const MEMORY_EVERY_MS = 100;
