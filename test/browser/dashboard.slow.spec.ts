@@ -727,8 +727,8 @@ describeWithChromium('the dashboard on the demo', () => {
   it('compares each figure and the rows of the tables with the time before', async () => {
     const { page } = dashboard;
     await dashboard.visit('?range=7d', key);
-    // An Apdex that did not change, and a percentile in the same bin, is shown alone. The data of the demo depend
-    // on the time of day.
+    // An Apdex that did not change, and a percentile in the same bin, is shown alone. The data of the demo
+    // depend on the time of day.
     const cards = await page.locator('.totals dd').allInnerTexts();
     for (const card of cards) expect(card).toMatch(/[▲▼] [\d.]+ %|^[01]\.\d\d$|^[\d.]+ m?s$/);
     expect(cards.filter((card) => /[▲▼]/.test(card)).length).toBeGreaterThanOrEqual(3);
