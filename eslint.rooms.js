@@ -18,6 +18,7 @@ export const ROOMS = [
   ['src/queries'],
   ['src/api'],
   ['src/mcp'],
+  ['src/alerts'],
   ['src/ops'],
   ['src/app.module.ts', 'src/collector.module.ts'],
   ['src/entry'],

@@ -1,4 +1,5 @@
 import { type DynamicModule, Module } from '@nestjs/common';
+import { AlertsModule } from './api/alerts/alerts.module.js';
 import { AppMetricsModule } from './api/app-metrics/app-metrics.module.js';
 import { AppsModule } from './api/apps/apps.module.js';
 import { AuthModule } from './access/auth.module.js';
@@ -41,6 +42,7 @@ import { TrafficModule } from './api/traffic/traffic.module.js';
     InstancesModule,
     ReleasesModule,
     PrometheusModule,
+    AlertsModule,
     TracesModule,
     McpModule,
     FallbackModule,

@@ -40,7 +40,6 @@ GRANT SELECT (app_id, request_uuid) ON import_ledger_v1_local TO request_analyti
 GRANT SELECT (app_id, start_time_ns, trace_id, span_id, parent_span_id, kind, status, attributes, events) ON spans_v1_local TO request_analytics_collector;
 GRANT SELECT (app_id, trace_id, timestamp_ns, span_id, server_span_id, attributes) ON application_logs_v1_local TO request_analytics_collector;
 GRANT SELECT (app_id, timestamp, request_uuid, app_env_id, endpoint_id, consumer_id, method, status_code, record_json, trace_id, exception_type) ON request_logs_v1_local TO request_analytics_collector;
-GRANT SELECT (app_id, timestamp, request_uuid) ON errors_v1_local TO request_analytics_collector;
 GRANT SELECT, INSERT ON requests_local TO request_analytics_collector;
 GRANT SELECT, INSERT ON request_counts_local TO request_analytics_collector;
 GRANT SELECT ON request_bins_local TO request_analytics_collector;
@@ -58,5 +57,18 @@ GRANT SELECT, INSERT ON unassigned_requests_v1_local TO request_analytics_collec
 GRANT SELECT, INSERT ON consumer_coverage_v1_local TO request_analytics_collector;
 GRANT SELECT, INSERT ON metric_streams_v1_local TO request_analytics_collector;
 GRANT SELECT, INSERT ON counted_records_v1_local TO request_analytics_collector;
+GRANT SELECT ON counts_per_minute_v1_local TO request_analytics_collector;
+GRANT SELECT ON counts_per_15m_v1_local TO request_analytics_collector;
+GRANT SELECT ON counts_per_15m_by_consumer_v1_local TO request_analytics_collector;
+GRANT SELECT ON counts_per_hour_v1_local TO request_analytics_collector;
+GRANT SELECT ON counts_per_day_v1_local TO request_analytics_collector;
+GRANT SELECT ON bins_per_minute_v1_local TO request_analytics_collector;
+GRANT SELECT ON bins_per_15m_v1_local TO request_analytics_collector;
+GRANT SELECT ON bins_per_15m_by_consumer_v1_local TO request_analytics_collector;
+GRANT SELECT ON bins_per_hour_v1_local TO request_analytics_collector;
+GRANT SELECT ON bins_per_day_v1_local TO request_analytics_collector;
+GRANT SELECT ON env_activity_v1_local TO request_analytics_collector;
+GRANT SELECT ON error_counts_per_15m_v1_local TO request_analytics_collector;
+GRANT SELECT (app_id, fingerprint, app_env_id, timestamp, endpoint_id, consumer_id, kind, type, message, request_uuid, sentry_event_id, trace_id) ON errors_v1_local TO request_analytics_collector;
 
 GRANT CLUSTER, REMOTE ON *.* TO request_analytics_owner;

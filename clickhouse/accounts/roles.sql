@@ -56,6 +56,9 @@ GRANT SELECT ON instance_resources_v1 TO request_analytics_reader;
 GRANT SELECT ON error_counts_per_15m_v1 TO request_analytics_reader;
 GRANT SELECT (app_id, fingerprint, app_env_id, timestamp, endpoint_id, consumer_id, kind, type, message, request_uuid, sentry_event_id, trace_id) ON errors_v1 TO request_analytics_reader;
 GRANT SELECT (refused_at, route, cause, app_id) ON refused_senders_v1 TO request_analytics_reader;
+-- Without the addresses of receivers, which may be secrets.
+GRANT SELECT (team_id, app_id, name, source, definition, muted_until, deleted) ON alert_rules_v1 TO request_analytics_reader;
+GRANT SELECT (team_id, rule_app_id, rule, app_id, since, state, value, evaluated_at) ON alert_states_v1 TO request_analytics_reader;
 -- Its own check of the store: which tables are there, what was set aside as damaged, how much room is left.
 GRANT SHOW TABLES ON * TO request_analytics_reader;
 GRANT SELECT (database, table, name, reason, path) ON system.detached_parts TO request_analytics_reader;
@@ -78,7 +81,6 @@ GRANT SELECT (app_id, request_uuid) ON import_ledger_v1 TO request_analytics_col
 GRANT SELECT (app_id, start_time_ns, trace_id, span_id, parent_span_id, kind, status, attributes, events) ON spans_v1 TO request_analytics_collector;
 GRANT SELECT (app_id, trace_id, timestamp_ns, span_id, server_span_id, attributes) ON application_logs_v1 TO request_analytics_collector;
 GRANT SELECT (app_id, timestamp, request_uuid, app_env_id, endpoint_id, consumer_id, method, status_code, record_json, trace_id, exception_type) ON request_logs_v1 TO request_analytics_collector;
-GRANT SELECT (app_id, timestamp, request_uuid) ON errors_v1 TO request_analytics_collector;
 -- The landing tables keep nothing to read: views that have no rights of their own read the block with those of who inserts it.
 -- Of imports: a collector applies what a dead process left.
 GRANT SELECT, INSERT ON requests TO request_analytics_collector;
@@ -99,6 +101,25 @@ GRANT SELECT, INSERT ON consumer_coverage_v1 TO request_analytics_collector;
 GRANT SELECT, INSERT ON metric_streams_v1 TO request_analytics_collector;
 GRANT SELECT, INSERT ON counted_records_v1 TO request_analytics_collector;
 GRANT INSERT ON refused_senders_v1 TO request_analytics_collector;
+-- Alerts, which it evaluates by the queries of the API.
+GRANT SELECT, INSERT ON alert_rules_v1 TO request_analytics_collector;
+GRANT SELECT, INSERT ON alert_states_v1 TO request_analytics_collector;
+GRANT SELECT, INSERT ON alert_messages_v1 TO request_analytics_collector;
+GRANT SELECT ON counts_per_minute_v1 TO request_analytics_collector;
+GRANT SELECT ON counts_per_15m_v1 TO request_analytics_collector;
+GRANT SELECT ON counts_per_15m_by_consumer_v1 TO request_analytics_collector;
+GRANT SELECT ON counts_per_hour_v1 TO request_analytics_collector;
+GRANT SELECT ON counts_per_day_v1 TO request_analytics_collector;
+GRANT SELECT ON bins_per_minute_v1 TO request_analytics_collector;
+GRANT SELECT ON bins_per_15m_v1 TO request_analytics_collector;
+GRANT SELECT ON bins_per_15m_by_consumer_v1 TO request_analytics_collector;
+GRANT SELECT ON bins_per_hour_v1 TO request_analytics_collector;
+GRANT SELECT ON bins_per_day_v1 TO request_analytics_collector;
+GRANT SELECT ON env_activity_v1 TO request_analytics_collector;
+GRANT SELECT ON error_counts_per_15m_v1 TO request_analytics_collector;
+GRANT SELECT (app_id, endpoint_id, status_code, marked) ON endpoint_expected_errors_v1 TO request_analytics_collector;
+GRANT SELECT (app_id, method, path, marked) ON endpoint_exclusions_v1 TO request_analytics_collector;
+GRANT SELECT (app_id, fingerprint, app_env_id, timestamp, endpoint_id, consumer_id, kind, type, message, request_uuid, sentry_event_id, trace_id) ON errors_v1 TO request_analytics_collector;
 GRANT SHOW TABLES ON * TO request_analytics_collector;
 GRANT SELECT (database, table, name, reason, path) ON system.detached_parts TO request_analytics_collector;
 GRANT SELECT (name, free_space, is_remote) ON system.disks TO request_analytics_collector;

@@ -19,6 +19,7 @@ import {
   secretForms,
   trustProxy,
   webAddress,
+  webhookSecret,
   whole,
 } from './validators.js';
 
@@ -98,6 +99,14 @@ const SPECS = {
   DASHBOARD: str({ choices: ['on', 'off'], default: 'on' }),
   SENTRY_URL: webAddress({ default: '' }),
   MCP: str({ choices: ['on', 'off'], default: 'on' }),
+  ALERTS: str({ choices: ['on', 'off'], default: 'on' }),
+  ALERTS_FILE: readableFile({ default: undefined }),
+  ALERT_GRACE_SECONDS: whole(0, 3_600)({ default: 120 }),
+  ALERT_ALLOW_PRIVATE: str({ choices: ['on', 'off'], default: 'off' }),
+  ALERT_WEBHOOK_SECRET: webhookSecret({ default: undefined }),
+  ALERT_SMTP_URL: address('smtp:', 'smtps:')({ default: undefined }),
+  ALERT_MAIL_FROM: str({ default: 'request-analytics@localhost' }),
+  ALERT_DASHBOARD_URL: address('http:', 'https:')({ default: undefined }),
   API_URL: address('http:', 'https:')({ default: 'http://localhost:3000' }),
   API_KEY: apiKey({ default: undefined }),
 };
@@ -113,6 +122,8 @@ const SECRETS = [
   'TOKEN_SECRET',
   'DEMO_API_KEY',
   'API_KEY',
+  'ALERT_WEBHOOK_SECRET',
+  'ALERT_SMTP_URL',
 ] as const;
 const MAX_SECRET_BYTES = 65_536;
 /**
@@ -292,6 +303,23 @@ export class Config extends Variables {
   readonly sentryUrl = this.env.SENTRY_URL;
   /** Whether agents are served at `/mcp`. */
   readonly mcp = this.env.MCP === 'on';
+  readonly alerts = {
+    /** Whether a process that writes evaluates rules. */
+    areEvaluated: this.env.ALERTS === 'on',
+    /** A file of rules; undefined: rules are made by commands alone. */
+    file: this.env.ALERTS_FILE,
+    /** How long after its end a window is evaluated, in milliseconds: data arrive late. */
+    graceMs: this.env.ALERT_GRACE_SECONDS * 1000,
+    /** Whether webhooks may have addresses that are not public. */
+    allowsPrivate: this.env.ALERT_ALLOW_PRIVATE === 'on',
+    /** Signs webhooks; undefined: they are not signed. */
+    webhookSecret: this.env.ALERT_WEBHOOK_SECRET,
+    /** The server that sends e-mails; undefined: none is sent. */
+    smtpUrl: this.env.ALERT_SMTP_URL,
+    mailFrom: this.env.ALERT_MAIL_FROM,
+    /** Where people open the dashboard, for links in messages. */
+    dashboardUrl: this.env.ALERT_DASHBOARD_URL ?? `http://localhost:${this.env.PORT}${this.env.PUBLIC_PATH}`,
+  };
   /** The service that `mcp` calls over HTTP, and the key for it; undefined: not set. */
   readonly api = { url: this.env.API_URL, key: this.env.API_KEY };
   /** Export of traces, from OpenTelemetry's standard variables; null: disabled. */

@@ -118,6 +118,15 @@ export const secret = makeValidator<string>((input) => {
   throw new EnvError(`must have at least ${MIN_SECRET_LENGTH} characters`);
 });
 
+/** The secret of Standard Webhooks: 24 to 64 bytes in base64, behind `whsec_`. */
+export const webhookSecret = makeValidator<string>((input) => {
+  const bytes = /^whsec_[A-Za-z0-9+/]+={0,2}$/.test(input)
+    ? Buffer.from(input.slice('whsec_'.length), 'base64').length
+    : 0;
+  if (bytes >= 24 && bytes <= 64) return input;
+  throw new EnvError('must be whsec_ and 24 to 64 bytes in base64');
+});
+
 function isNetwork(item: string): boolean {
   if (NETWORKS.has(item)) return true;
   const [address = '', range = '32', ...rest] = item.split('/');

@@ -98,6 +98,7 @@ const CASES: Readonly<Record<string, Call>> = {
   'queryMetrics.arrow': metrics({ interval: 'hour', metrics: TIMES, format: 'arrow' }),
   'listInstances.page': 'instances?start=2099-05-14&end=2099-05-15&app_env_id=1&periods=4',
   'listReleases.page': 'releases?start=2099-05-14&end=2099-05-15&app_env_id=1',
+  'listAlerts.plain': 'alerts',
   'getPrometheusMetrics.plain': 'prometheus',
   'explainChange.times': ['changes', { measure: 'response_time', since: DAY }],
   'explainChange.release': ['changes', { measure: 'requests', since_release: '2.0' }],

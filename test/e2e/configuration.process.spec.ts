@@ -109,6 +109,13 @@ const WRONG: Record<string, readonly string[]> = {
     'https://acme.sentry.io/?a=1',
     'https://me:pw@sentry.io',
   ],
+  ALERTS: ['yes', 'ON'],
+  ALERTS_FILE: ['/not/there.yaml'],
+  ALERT_GRACE_SECONDS: ['-1', '3601', '1.5', 'x'],
+  ALERT_ALLOW_PRIVATE: ['yes', 'ON'],
+  ALERT_WEBHOOK_SECRET: ['secret', 'whsec_', 'whsec_c2hvcnQ=', 'whsec_-'],
+  ALERT_SMTP_URL: ['mail.example.com', 'https://mail.example.com'],
+  ALERT_DASHBOARD_URL: ['analytics.example.com', 'ftp://localhost'],
   API_URL: ['localhost:3000', 'ftp://localhost', 'http://'],
   API_KEY: ['short.key', `abcdefg.${'x'.repeat(31)}`],
   COUNTRY_DATABASE: ['/nowhere/countries.mmdb'],
@@ -125,7 +132,14 @@ const WRONG: Record<string, readonly string[]> = {
 /** What OpenTelemetry's other variables say counts only where traces are made. */
 const TRACED = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://localhost:4318' };
 /** Any text will do, or only trying tells. */
-const FREE = ['AUDIT_LOG', 'DATA_DIR', 'CLICKHOUSE_USER', 'CLICKHOUSE_PASSWORD', 'CLICKHOUSE_DATABASE'];
+const FREE = [
+  'ALERT_MAIL_FROM',
+  'AUDIT_LOG',
+  'DATA_DIR',
+  'CLICKHOUSE_USER',
+  'CLICKHOUSE_PASSWORD',
+  'CLICKHOUSE_DATABASE',
+];
 
 /** A secret can be in a file instead, which a variable of its own names. */
 const SECRETS = {
@@ -135,6 +149,8 @@ const SECRETS = {
   TOKEN_SECRET: 'y'.repeat(40),
   DEMO_API_KEY: `abcdefg.${'x'.repeat(32)}`,
   API_KEY: `abcdefg.${'y'.repeat(32)}`,
+  ALERT_WEBHOOK_SECRET: `whsec_${'z'.repeat(32)}`,
+  ALERT_SMTP_URL: 'smtp://user:secret@mail.example',
 } as const;
 const FILES = Object.keys(SECRETS).map((name) => `${name}_FILE`);
 

@@ -88,6 +88,7 @@ function requestEach(appId: number): Record<OperationId, [path: string, body?: o
     queryErrors: [`${of}/errors`, { since }],
     listInstances: [`${of}/instances`],
     listReleases: [`${of}/releases`],
+    listAlerts: [`${of}/alerts`],
     getPrometheusMetrics: [`${of}/prometheus`],
     getRequestLogFacets: [`${of}/request-logs/facets?field=path`],
   };

@@ -69,6 +69,13 @@ async function fillWith(tenant: Tenant, mark: string): Promise<Identifiers> {
     JSON.stringify({ ...report, instance_uuid: randomUUID(), app_version: `${mark}-${n}` }),
   );
   await app.store.insert('instance_reports', reports);
+  const place = { app: tenant.appId };
+  await app.admin.alerts.create(
+    place,
+    mark,
+    { metric: 'requests', env: mark },
+    { email: `${mark}@example.com` },
+  );
   return {
     app_id: String(tenant.appId),
     request_uuid: records[0]!.request_uuid,

@@ -21,6 +21,7 @@ const PARAMETERS: Record<string, string[]> = {
   listConsumers: ['app_id', 'requests_since', 'include', 'limit', 'next_token'],
   listInstances: ['app_id', 'app_env_id', 'start', 'end', 'periods', 'limit', 'next_token'],
   listReleases: ['app_id', 'app_env_id', 'start', 'end', 'limit', 'next_token'],
+  listAlerts: ['app_id'],
   getPrometheusMetrics: ['app_id', 'routes'],
   getRequestLogs: [
     'app_id',

@@ -26,6 +26,9 @@ const GLOBAL_TABLES: ReadonlySet<string> = new Set([
   'consumers_v1',
   'refused_senders_v1',
   'release_marks_v1',
+  'alert_rules_v1',
+  'alert_states_v1',
+  'alert_messages_v1',
 ]);
 const NAME = /^CREATE (?:OR REPLACE )?(?:TABLE|MATERIALIZED VIEW) (?:IF NOT EXISTS )?([\w.]+)/;
 const VIEW = /^CREATE (?:OR REPLACE )?MATERIALIZED VIEW /;

@@ -42,6 +42,8 @@ export function listOperations(appId: number): string[] {
     `${app}/instances?app_env_id=1&limit=1`,
     `${app}/releases`,
     `${app}/releases?app_env_id=1&limit=1`,
+    `${app}/alerts`,
+    '/v1/alerts',
     `${app}/prometheus`,
     '/v1/prometheus?routes=1',
     `${app}/request-logs`,

@@ -12,15 +12,17 @@ const HASH = /^sha512-[A-Za-z0-9+/]{86}==$/;
 const PERMISSIVE = [
   '0BSD',
   'Apache-2.0',
+  'BlueOak-1.0.0',
   'BSD-2-Clause',
   'BSD-3-Clause',
-  'BlueOak-1.0.0',
   'ISC',
   'MIT',
+  'MIT-0',
   'Python-2.0',
+  'Unlicense',
 ];
 /** Those of tools, which are not passed on. */
-const OF_TOOLS = [...PERMISSIVE, 'CC-BY-4.0', 'CC0-1.0', 'MPL-2.0', 'Unlicense'];
+const OF_TOOLS = [...PERMISSIVE, 'CC-BY-4.0', 'CC0-1.0', 'MPL-2.0'];
 
 const terms = (licence: string) => licence.replace(/[()]/g, '').split(/ (?:AND|OR) /);
 const beyond = (allowed: readonly string[]) => (one: { licence: string }) =>

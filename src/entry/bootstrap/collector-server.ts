@@ -4,6 +4,8 @@ import { Logger as NestLogger } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Request } from 'express';
 import type { Logger } from 'pino';
+import { AlertRunner } from '../../alerts/alert-runner.js';
+import { createMeasuringServices } from '../../alerts/measuring.module.js';
 import { RefusedSenders } from '../../access/tokens/refused-senders.js';
 import { ClickHouse } from '../../store/client/clickhouse.client.js';
 import { StoreMonitor } from '../../store/health/store-monitor.js';
@@ -16,7 +18,7 @@ import { limitReceiveTime } from '../../sources/intake/receive-timeout.middlewar
 import { GRPC_CURE, GrpcServer } from '../../sources/otlp/grpc.server.js';
 import { OtlpService } from '../../sources/otlp/otlp.service.js';
 import { runEvery } from '../../shared/async/run-every.js';
-import { LocalCoordinator } from '../../coordination/writer-coordinator.js';
+import { LocalCoordinator, type WriterCoordinator } from '../../coordination/writer-coordinator.js';
 import { Config, ConfigError } from '../../config/config.js';
 import { HttpAdapter } from '../../platform/http/http.adapter.js';
 import { formatBaseUrl, listen, requireFreePort } from '../../platform/http/listen.js';
@@ -80,6 +82,9 @@ export async function startCollectorOn(
   reportDroppedConnections(grpc.connections, logger, telemetry);
   const committer = app.get(BatchCommitter);
   if (!sharedMonitor) await monitor.start();
+  const stopAlerts = config.alerts.areEvaluated
+    ? await startAlerts(store, config, coordinator, telemetry)
+    : undefined;
   const recovery = await startRecovery(committer, store.kind);
   const settleEveryMs = Math.max(MIN_SETTLE_INTERVAL_MS, config.collector.spanCountDelayMs / 2);
   const settling = runEvery(Math.min(settleEveryMs, MAX_SETTLE_INTERVAL_MS), () =>
@@ -100,6 +105,7 @@ export async function startCollectorOn(
     if (!sharedMonitor) monitor.close();
     await Promise.all([app.close(), grpc.stop()]);
     await committer.close();
+    await stopAlerts?.();
     if (!local) coordinator.close();
   };
   const grpcPort = port === 0 ? 0 : config.collector.grpcPort;
@@ -114,6 +120,22 @@ export async function startCollectorOn(
   const grpc_url = grpcPort === null ? undefined : formatBaseUrl(config.host, grpcPort);
   logger.info({ port, url: formatBaseUrl(config.host, port), grpc_url }, 'collector listening');
   return { app, grpc, drain: beginDrain, stop };
+}
+
+/** @returns what stops them */
+async function startAlerts(
+  store: ClickHouse,
+  config: Config,
+  coordinator: WriterCoordinator,
+  telemetry: Telemetry,
+): Promise<() => Promise<void>> {
+  const services = await createMeasuringServices({ config, store, telemetry });
+  const runner = new AlertRunner(store, services, coordinator, config, telemetry);
+  runner.start();
+  return async () => {
+    await runner.stop();
+    await services.close();
+  };
 }
 
 /** Finds the addresses of clients as Express does, behind the proxies that are trusted. */

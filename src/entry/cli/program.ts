@@ -1,5 +1,6 @@
 import { Command, type Option } from 'commander';
 import { PRODUCT_VERSION } from '../../config/version.js';
+import { alertCommand } from './alert.js';
 import { appCommand } from './app.js';
 import { backupCommand, restoreCommand } from './backup.js';
 import { changesCommand } from './changes.js';
@@ -33,7 +34,15 @@ const EXIT_CODES =
 /** By the headings of the help. */
 const COMMANDS = {
   'Start:': [initCommand, serveCommand, collectorCommand, demoCommand],
-  'Data:': [importCommand, exportCommand, changesCommand, endpointCommand, consumerCommand, releaseCommand],
+  'Data:': [
+    importCommand,
+    exportCommand,
+    changesCommand,
+    endpointCommand,
+    consumerCommand,
+    releaseCommand,
+    alertCommand,
+  ],
   'Teams, apps and keys:': [teamCommand, appCommand, envCommand, keyCommand, writeTokenCommand],
   'Operation:': [statusCommand, doctorCommand, verifyCommand, backupCommand, restoreCommand, migrateCommand],
   'For programs:': [mcpCommand, openapiCommand],

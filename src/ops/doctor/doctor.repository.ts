@@ -31,6 +31,10 @@ SELECT count() AS late, toString(min(created)) AS since FROM (
   WHERE piece = 0 AND created_at < now() - ${LATE_BATCH_SECONDS}
   GROUP BY batch_id HAVING max(applied) = 0
 )`;
+const FAILED_ALERTS = `
+SELECT team_id, toString(m.channel) AS channel, any(m.error) AS error, toUInt32(count()) AS messages FROM alert_messages_v1 AS m FINAL
+WHERE m.state = 'failed' OR (m.state = 'waiting' AND m.created_at < now() - INTERVAL 1 HOUR)
+GROUP BY team_id, channel ORDER BY team_id, channel`;
 const LATE_SPANS = `
 SELECT uniqExact(p.app_id, p.instance_uuid) AS late, toString(min(p.received_at)) AS since FROM pending_counts_v1 AS p
 WHERE p.requests > 0 AND p.received_at < now() - {delay:UInt32} - ${LATE_SPANS_SECONDS}
@@ -68,6 +72,11 @@ export interface RollupDifference {
 /** The reads of `doctor`, which never change the store. */
 export class DoctorRepository {
   constructor(readonly store: ClickHouse) {}
+
+  /** Messages of alerts that were given up, or are not delivered for an hour. */
+  findFailedAlerts(): Promise<{ team_id: number; channel: string; error: string; messages: number }[]> {
+    return this.store.rows('doctor.failed_alerts', FAILED_ALERTS);
+  }
 
   async readClock(): Promise<{ ms: number; version: string }> {
     const [row] = await this.store.rows<{ ms: number; version: string }>('doctor.clock', CLOCK);

@@ -81,6 +81,7 @@ export function checkStore(repository: DoctorRepository, config: Config): AsyncG
     { name: 'mutations and merges', run: () => checkMutations(repository) },
     { name: 'collector', run: () => checkCollector(repository, config) },
     { name: 'senders', run: () => checkSenders(repository, config) },
+    { name: 'alerts', run: () => checkAlerts(repository) },
     { name: 'rollups', run: () => checkRollups(repository) },
     { name: 'tables', limitMs: 2 * READ_TABLES_MS, run: () => checkData(repository) },
   ]);
@@ -302,6 +303,13 @@ async function checkSenders({ store }: DoctorRepository, config: Config): Promis
       cure: `${cure.charAt(0).toUpperCase()}${cure.slice(1)}.`,
     };
   });
+}
+
+async function checkAlerts(repository: DoctorRepository): Promise<Finding[]> {
+  return (await repository.findFailedAlerts()).map(({ team_id, channel, error, messages }) => ({
+    finding: `${messages} messages of alerts of team ${team_id} to ${channel} were not delivered: ${error || 'not tried yet'}`,
+    cure: 'Run alert test for a rule of the team, and correct its receiver.',
+  }));
 }
 
 async function checkRollups(repository: DoctorRepository): Promise<Finding[]> {

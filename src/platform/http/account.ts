@@ -20,6 +20,7 @@ export const OPERATIONS = [
   'listReleases',
   'getPrometheusMetrics',
   'getRequestLogFacets',
+  'listAlerts',
 ] as const;
 
 export type OperationId = (typeof OPERATIONS)[number];

@@ -38,6 +38,7 @@ const TAGS = [
   ['Request logs', 'Single requests'],
   ['Traffic', 'Requests and bytes per hour or day'],
   ['Metrics', 'Requests, errors, sizes and response times by period and group'],
+  ['Alerts', 'Rules, and the states they give'],
   ['Errors', 'Errors that client libraries report, and exceptions of requests'],
   ['Traces', 'Spans of requests and of what they did'],
 ] as const;

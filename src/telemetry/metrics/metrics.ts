@@ -71,6 +71,11 @@ export class Metrics {
     help: 'Bytes, uncompressed, that statements read, as the engine counts them',
     labels: ['query'],
   });
+  private readonly alertMessages = this.counter({
+    name: 'alert_messages_total',
+    help: 'Attempts to send a message of alerts',
+    labels: ['channel', 'outcome'],
+  });
   private readonly decisions = this.counter({
     name: 'rate_limit_decisions_total',
     help: 'Requests, messages and invalid credentials that a rate limit allowed or refused',
@@ -178,6 +183,11 @@ export class Metrics {
 
   countDecision(limit: Limit, isAllowed: boolean): void {
     this.decisions.add([limit, isAllowed ? 'allowed' : 'refused']);
+  }
+
+  /** @param outcome `failed`: it is given up after a day */
+  countAlertMessage(channel: string, outcome: 'delivered' | 'retried' | 'failed'): void {
+    this.alertMessages.add([channel, outcome]);
   }
 
   countExport(format: ExportFormat, outcome: ExportOutcome): void {

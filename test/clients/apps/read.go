@@ -36,6 +36,7 @@ func main() {
 	report("listConsumers", must(client.ListConsumersWithResponse(ctx, app, nil)).StatusCode())
 	report("listInstances", must(client.ListInstancesWithResponse(ctx, app, nil)).StatusCode())
 	report("listReleases", must(client.ListReleasesWithResponse(ctx, app, nil)).StatusCode())
+	report("listAlerts", must(client.ListAlertsWithResponse(ctx, app)).StatusCode())
 	report("getPrometheusMetrics", must(client.GetPrometheusMetricsWithResponse(ctx, app, nil)).StatusCode())
 	report("getTraffic", must(client.GetTrafficWithResponse(ctx, app, nil)).StatusCode())
 	logs := must(client.GetRequestLogsWithResponse(ctx, app, nil))

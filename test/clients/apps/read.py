@@ -3,6 +3,7 @@
 import os
 
 from read_api import AuthenticatedClient
+from read_api.api.alerts import list_alerts
 from read_api.api.apps import list_apps
 from read_api.api.consumers import list_consumers
 from read_api.api.endpoints import list_endpoints
@@ -49,6 +50,7 @@ report("listEndpoints", list_endpoints.sync_detailed(app, client=client))
 report("listConsumers", list_consumers.sync_detailed(app, client=client))
 report("listInstances", list_instances.sync_detailed(app, client=client))
 report("listReleases", list_releases.sync_detailed(app, client=client))
+report("listAlerts", list_alerts.sync_detailed(app, client=client))
 report("getPrometheusMetrics", get_prometheus_metrics.sync_detailed(app, client=client))
 report("getTraffic", get_traffic.sync_detailed(app, client=client))
 logs = report("getRequestLogs", get_request_logs.sync_detailed(app, client=client))

@@ -1,7 +1,7 @@
 //! Calls every operation with the client that openapi-generator made of the document.
 use read_api::apis::configuration::{ApiKey, Configuration};
 use read_api::apis::{
-    apps_api, consumers_api, endpoints_api, errors_api, instances_api, metrics_api, releases_api,
+    alerts_api, apps_api, consumers_api, endpoints_api, errors_api, instances_api, metrics_api, releases_api,
     request_logs_api, team_api, traces_api, traffic_api, Error,
 };
 use read_api::models::{
@@ -39,6 +39,7 @@ async fn main() {
     report("listInstances", instances);
     let releases = releases_api::list_releases(&config, app, None, None, None, None, None).await;
     report("listReleases", releases);
+    report("listAlerts", alerts_api::list_alerts(&config, app).await);
     report("getPrometheusMetrics", metrics_api::get_prometheus_metrics(&config, app, None).await);
     let traffic = traffic_api::get_traffic(&config, app, None, None, None, None, None, None, None, None).await;
     report("getTraffic", traffic);

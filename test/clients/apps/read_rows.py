@@ -3,6 +3,7 @@
 import os
 
 from read_api import (
+    AlertsApi,
     ApiClient,
     AppsApi,
     Configuration,
@@ -51,6 +52,7 @@ report("listEndpoints", EndpointsApi(client).list_endpoints_with_http_info(app))
 report("listConsumers", ConsumersApi(client).list_consumers_with_http_info(app))
 report("listInstances", InstancesApi(client).list_instances_with_http_info(app))
 report("listReleases", ReleasesApi(client).list_releases_with_http_info(app))
+report("listAlerts", AlertsApi(client).list_alerts_with_http_info(app))
 report("getPrometheusMetrics", MetricsApi(client).get_prometheus_metrics_with_http_info(app))
 report("getTraffic", TrafficApi(client).get_traffic_with_http_info(app))
 logs = report("getRequestLogs", RequestLogsApi(client).get_request_logs_with_http_info(app))

@@ -288,6 +288,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/apps/{app_id}/alerts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Alerts
+         * @description Lists the rules of one app with their states and the last changes of each. Rules are made on the command line or in a file. `GET /v1/alerts` has the same of all apps of the team.
+         */
+        get: operations["listAlerts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/apps/{app_id}/traces": {
         parameters: {
             query?: never;
@@ -1614,6 +1634,90 @@ export interface components {
              * @example eyJhZnRlciI6WzQyXX0kXb1c9mQm1uVd2o3ZQwqzg
              */
             next_token?: string;
+        };
+        /**
+         * @description Severity
+         * @enum {string}
+         */
+        AlertSeverity: "info" | "warning" | "critical";
+        /**
+         * @description `no_data` before the first evaluation, and if there is nothing to evaluate
+         * @enum {string}
+         */
+        AlertState: "ok" | "pending" | "firing" | "no_data" | "muted";
+        AlertChange: {
+            /**
+             * @description State that the alert then had
+             * @example firing
+             */
+            state: components["schemas"]["AlertState"];
+            /**
+             * Format: date-time
+             * @description Since when
+             * @example 2026-11-20T14:05:09.123Z
+             */
+            since: string;
+            /**
+             * @description Last value in that state; null if there was none
+             * @example 0.12
+             */
+            value: number | null;
+        };
+        Alert: {
+            /**
+             * @description App ID
+             * @example 1
+             */
+            app_id: number;
+            /**
+             * @description Name of the rule
+             * @example errors
+             */
+            name: string;
+            /**
+             * @description When it fires
+             * @example error_rate (env prod) > 0.05 over 10m
+             */
+            condition: string;
+            /**
+             * @description Severity
+             * @example critical
+             */
+            severity: components["schemas"]["AlertSeverity"];
+            /**
+             * @description `no_data` before the first evaluation, and if there is nothing to evaluate
+             * @example firing
+             */
+            state: components["schemas"]["AlertState"];
+            /**
+             * Format: date-time
+             * @description Since when it has its state; null before the first evaluation
+             * @example 2026-11-20T14:05:09.123Z
+             */
+            since: string | null;
+            /**
+             * @description Value of the last window, or its change to the week before; null if there is none
+             * @example 0.12
+             */
+            value: number | null;
+            /**
+             * Format: date-time
+             * @description End of the last window; null before the first evaluation
+             * @example 2026-11-20T14:05:09.123Z
+             */
+            evaluated_at: string | null;
+            /**
+             * Format: date-time
+             * @description Until when it is muted by a command; null if it is not
+             * @example 2026-11-20T14:05:09.123Z
+             */
+            muted_until: string | null;
+            /** @description The last ten states, the newest first */
+            history: components["schemas"]["AlertChange"][];
+        };
+        AlertList: {
+            /** @description Alerts, by app and name */
+            data: components["schemas"]["Alert"][];
         };
         SpanEvent: {
             /**
@@ -3364,6 +3468,44 @@ export interface operations {
                 content: {
                     "text/plain": string;
                     "application/openmetrics-text": string;
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            504: components["responses"]["GatewayTimeout"];
+        };
+    };
+    listAlerts: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description App ID */
+                app_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "X-Ignored-Parameters": components["headers"]["X-Ignored-Parameters"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertList"];
                 };
             };
             401: components["responses"]["Unauthorized"];

@@ -1,0 +1,177 @@
+import type { ErrorsService } from '../api/errors/errors.service.js';
+import { QueryErrorsInput } from '../api/errors/errors.input.js';
+import type { ErrorRow } from '../api/errors/errors.dto.js';
+import {
+  METRICS,
+  type Metric,
+  type MetricFilter,
+  QueryMetricsInput,
+} from '../api/app-metrics/app-metrics.input.js';
+import type { AppMetricsService } from '../api/app-metrics/app-metrics.service.js';
+import type { App } from '../api/apps/apps.dto.js';
+import type { AppsService } from '../api/apps/apps.service.js';
+import type { Rule } from '../api/alerts/rule.js';
+import { type Account, ALL_SCOPES } from '../platform/http/account.js';
+import { readJsonLines } from '../queries/files/json-lines.js';
+import type { AlertStore } from './alert-store.js';
+import type { Measured } from './next-state.js';
+
+const MINUTE_MS = 60_000;
+const WEEK_MS = 7 * 86_400_000;
+/** An ID of no consumer: a filter by it matches nothing. */
+const NO_CONSUMER = -1;
+
+type Values = Partial<Record<Metric, number | null>>;
+
+/** What the account of a key is for a request: rules read all data of their team, and nothing else. */
+const accountOf = (teamId: number): Account => ({
+  teamId,
+  teamName: '',
+  plan: 'premium',
+  keyIdentifier: 'alerts',
+  scopes: ALL_SCOPES,
+});
+
+/** What answers the operations of the API. */
+export interface MeasuringServices {
+  readonly apps: AppsService;
+  readonly metrics: AppMetricsService;
+  readonly errors: ErrorsService;
+}
+
+/** The values of rules, by the services of the operations. */
+export class AlertMeasurements {
+  /** The metrics of all rules with the same window and filters, which share one query. */
+  private readonly needed = new Map<string, Set<string>>();
+  /** Queries of one evaluation. */
+  private readonly shared = new Map<string, Promise<Values | null>>();
+
+  constructor(
+    private readonly store: AlertStore,
+    private readonly services: MeasuringServices,
+  ) {}
+
+  listApps(teamId: number): Promise<App[]> {
+    return this.services.apps.listAll(accountOf(teamId));
+  }
+
+  /** Begins an evaluation, and forgets the queries of the last one. */
+  begin(due: readonly { rule: Rule; appId: number }[]): void {
+    this.shared.clear();
+    this.needed.clear();
+    for (const { rule, appId } of due) {
+      const key = describeQuery(appId, rule);
+      this.needed.set(key, (this.needed.get(key) ?? new Set(['requests'])).add(rule.metric));
+    }
+  }
+
+  /** The value of a rule in the window that ends at a time; null if there is none. */
+  async measure(teamId: number, appId: number, rule: Rule, until: number): Promise<Measured | null> {
+    const since = until - rule.window * MINUTE_MS;
+    if (rule.metric === 'silence') return this.measureSilence(appId, rule, until);
+    const filters = await this.readFilters(appId, rule);
+    if (rule.metric === 'new_errors') return this.countNewErrors(teamId, appId, filters, since, until);
+    const { metric } = rule;
+    const names = this.needed.get(describeQuery(appId, rule)) ?? new Set(['requests', metric]);
+    const needed = METRICS.filter((name) => names.has(name));
+    const values = await this.query(teamId, appId, filters, since, until, needed);
+    const now = readValue(values, metric);
+    if (now === null) return null;
+    const isTooFew = (values?.requests ?? 0) < rule.min_requests;
+    if (rule.compare === 'threshold') return { value: now, isTooFew };
+    const before = await this.query(teamId, appId, filters, since - WEEK_MS, until - WEEK_MS, needed);
+    const base = readValue(before, metric);
+    if (base === null || base === 0) return null;
+    return { value: now / base - 1, isTooFew: isTooFew || (before?.requests ?? 0) < rule.min_requests };
+  }
+
+  /** Minutes without data, if there was any; the rule breaks when they are as many as its window. */
+  private async measureSilence(appId: number, rule: Rule, until: number): Promise<Measured | null> {
+    const last = await this.store.findLastData(appId, rule.env);
+    return last === 0 ? null : { value: Math.max(0, (until - last) / MINUTE_MS) };
+  }
+
+  private async countNewErrors(
+    teamId: number,
+    appId: number,
+    filters: readonly MetricFilter[],
+    since: number,
+    until: number,
+  ): Promise<Measured> {
+    const input = Object.assign(new QueryErrorsInput(), {
+      app_id: appId,
+      body: {},
+      filters,
+      window: { since, until, now: Date.now() },
+    });
+    const rows = await readJsonLines<ErrorRow>(
+      await this.services.errors.query(accountOf(teamId), input, 'ndjson'),
+    );
+    const isNew = ({ first_seen }: ErrorRow) => {
+      const at = Date.parse(first_seen);
+      return at >= since && at < until;
+    };
+    return { value: rows.filter(isNew).length };
+  }
+
+  private query(
+    teamId: number,
+    appId: number,
+    filters: readonly MetricFilter[],
+    since: number,
+    until: number,
+    metrics: readonly Metric[],
+  ): Promise<Values | null> {
+    const key = JSON.stringify([teamId, appId, filters, since, until]);
+    let values = this.shared.get(key);
+    if (!values) {
+      const input = Object.assign(new QueryMetricsInput(), {
+        app_id: appId,
+        body: {},
+        metrics,
+        filters,
+        window: { since, until, now: Date.now() },
+      });
+      values = this.services.metrics
+        .query(accountOf(teamId), input, 'ndjson')
+        .then((file) => readJsonLines<Values>(file))
+        .then(([row]) => row ?? null);
+      this.shared.set(key, values);
+    }
+    return values;
+  }
+
+  private async readFilters(appId: number, rule: Rule): Promise<MetricFilter[]> {
+    const { env, method, path, consumer, group, status } = rule;
+    const filters: MetricFilter[] = [];
+    if (env !== undefined) filters.push({ field: 'env', op: 'eq', value: env });
+    if (method !== undefined) filters.push({ field: 'method', op: 'eq', value: method.toUpperCase() });
+    if (path !== undefined) filters.push(filterPath(path));
+    if (consumer !== undefined) {
+      const id = await this.store.findConsumer(appId, consumer);
+      filters.push({ field: 'consumer_id', op: 'eq', value: id ?? NO_CONSUMER });
+    }
+    if (group !== undefined) filters.push({ field: 'consumer_group', op: 'eq', value: group });
+    if (status?.endsWith('xx')) filters.push({ field: 'status_class', op: 'eq', value: status });
+    else if (status !== undefined) filters.push({ field: 'status_code', op: 'eq', value: Number(status) });
+    return filters;
+  }
+}
+
+function describeQuery(appId: number, { window, env, method, path, consumer, group, status }: Rule): string {
+  return JSON.stringify(
+    [appId, window, env, method, path, consumer, group, status].map((part) => part ?? null),
+  );
+}
+
+/** No requests are 0 requests; a rate or a time of none is no value. */
+function readValue(values: Values | null, metric: Metric): number | null {
+  if (values) return values[metric] ?? null;
+  return metric === 'requests' || metric === 'requests_per_minute' ? 0 : null;
+}
+
+/** A pattern with `*`, as one of LIKE. */
+function filterPath(path: string): MetricFilter {
+  if (!path.includes('*')) return { field: 'path', op: 'eq', value: path };
+  return { field: 'path', op: 'like', value: path.replace(/[\\%_]/g, '\\$&').replace(/\*+/g, '%') };
+}

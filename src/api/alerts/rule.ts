@@ -1,0 +1,135 @@
+import { z } from 'zod';
+import { METRICS } from '../app-metrics/app-metrics.input.js';
+
+/** Metrics of Query Metrics that are numbers. */
+const NUMBERS = METRICS.filter((name) => name !== 'response_time_histogram');
+/** What a rule may be about: metrics, minutes without data, and errors that are new. */
+const ALERT_METRICS = [...NUMBERS, 'silence', 'new_errors'] as const;
+const ALERT_OPERATORS = ['gt', 'gte', 'lt', 'lte'] as const;
+export const SEVERITIES = ['info', 'warning', 'critical'] as const;
+export const ALERT_STATES = ['ok', 'pending', 'firing', 'no_data', 'muted'] as const;
+export type AlertState = (typeof ALERT_STATES)[number];
+
+export const CHANNELS = ['webhook', 'slack', 'teams', 'email'] as const;
+export interface Channel {
+  readonly kind: (typeof CHANNELS)[number];
+  /** A URL, which may be a secret, or an address of e-mail. */
+  readonly target: string;
+}
+
+const MAX_WINDOW_MINUTES = 7 * 24 * 60;
+const MINUTES = { m: 1, h: 60, d: 1_440 } as const;
+
+/** `10m`, `2h` or `1d`, in minutes. */
+const WINDOW = z
+  .string()
+  .regex(/^\d{1,4}[mhd]$/, 'must be a time such as 10m, 2h or 1d')
+  .transform((text) => Number(text.slice(0, -1)) * MINUTES[text.at(-1) as keyof typeof MINUTES])
+  .pipe(z.int().min(1).max(MAX_WINDOW_MINUTES, 'must be 7d at most'));
+
+const NAME = z.string().min(1).max(1_024);
+
+export const RULE = z
+  .strictObject({
+    metric: z.enum(ALERT_METRICS),
+    op: z.enum(ALERT_OPERATORS).default('gt'),
+    /** With `last_week`, the relative change to the same window a week before: 0.5 is half more. */
+    value: z.number().default(0),
+    compare: z.enum(['threshold', 'last_week']).default('threshold'),
+    window: WINDOW.prefault('10m'),
+    min_requests: z.int().min(0).default(0),
+    /** Fires if this many of the last `of` windows break the rule. */
+    for: z.int().min(1).max(60).default(1),
+    of: z.int().min(1).max(60).optional(),
+    severity: z.enum(SEVERITIES).default('warning'),
+    env: NAME.optional(),
+    method: NAME.optional(),
+    /** `*` matches any characters. */
+    path: NAME.optional(),
+    consumer: NAME.optional(),
+    group: NAME.optional(),
+    status: z
+      .string()
+      .regex(/^[1-5](?:xx|\d\d)$/, 'must be a status such as 404 or 5xx')
+      .optional(),
+    /** Hours of each day in which nothing is told. */
+    quiet: z
+      .string()
+      .regex(/^(?:[01]\d|2[0-3]):[0-5]\d-(?:[01]\d|2[0-3]):[0-5]\d$/, 'must be hours such as 22:00-06:00')
+      .optional(),
+    timezone: z.string().refine(isTimezone, 'must be an IANA timezone').default('UTC'),
+  })
+  .refine((rule) => (rule.of ?? rule.for) >= rule.for, { path: ['of'], message: 'must not be below `for`' })
+  .refine((rule) => rule.metric !== 'silence' || !FILTERS.some((name) => rule[name] !== undefined), {
+    path: ['metric'],
+    message: 'silence has the filter env alone',
+  })
+  .refine((rule) => rule.metric !== 'new_errors' || (rule.status ?? rule.group) === undefined, {
+    path: ['metric'],
+    message: 'new_errors has no filter by status or group',
+  })
+  .refine((rule) => rule.compare === 'threshold' || NUMBERS.some((name) => name === rule.metric), {
+    path: ['compare'],
+    message: 'only metrics of Query Metrics are compared with the week before',
+  });
+
+const FILTERS = ['method', 'path', 'consumer', 'group', 'status'] as const;
+
+/** A rule as it is stored. */
+export type Rule = z.output<typeof RULE>;
+export type RuleInput = z.input<typeof RULE>;
+
+/** Ready-made rules. */
+export const PRESETS: Readonly<Record<string, RuleInput>> = {
+  errors: {
+    metric: 'error_rate',
+    value: 0.05,
+    window: '10m',
+    min_requests: 50,
+    for: 2,
+    severity: 'critical',
+  },
+  latency: { metric: 'response_time_p95', value: 1_000, window: '10m', min_requests: 50, for: 2 },
+  silence: { metric: 'silence', window: '15m', severity: 'critical' },
+  'new-error': { metric: 'new_errors', window: '15m' },
+};
+
+const SIGNS = { gt: '>', gte: '>=', lt: '<', lte: '<=' } as const;
+
+/** `error_rate > 0.05 over 10m`. */
+export function describeRule({ metric, op, value, compare, window, env, ...others }: Rule): string {
+  const filters = [...(env === undefined ? [] : [`env ${env}`])];
+  for (const name of FILTERS) if (others[name] !== undefined) filters.push(`${name} ${others[name]}`);
+  const of = filters.length === 0 ? '' : ` (${filters.join(', ')})`;
+  if (metric === 'silence') return `no data for ${describeMinutes(window)}${of}`;
+  const change = compare === 'last_week' ? 'change to last week of ' : '';
+  return `${change}${metric}${of} ${SIGNS[op]} ${value} over ${describeMinutes(window)}`;
+}
+
+export function breaksRule({ metric, window, op, value }: Rule, measured: number): boolean {
+  if (metric === 'silence') return measured >= window;
+  switch (op) {
+    case 'gt':
+      return measured > value;
+    case 'gte':
+      return measured >= value;
+    case 'lt':
+      return measured < value;
+    case 'lte':
+      return measured <= value;
+  }
+}
+
+function describeMinutes(minutes: number): string {
+  if (minutes % MINUTES.d === 0) return `${minutes / MINUTES.d}d`;
+  return minutes % MINUTES.h === 0 ? `${minutes / MINUTES.h}h` : `${minutes}m`;
+}
+
+function isTimezone(zone: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: zone });
+    return true;
+  } catch {
+    return false;
+  }
+}
