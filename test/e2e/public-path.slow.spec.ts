@@ -36,7 +36,7 @@ describe('PUBLIC_PATH', () => {
   it('serves each operation of the document below it, and none at the root', async () => {
     const { paths, servers } = await documentAt(app.url);
     expect(servers).toEqual([{ url: PREFIX, description: expect.any(String) }]);
-    expect(Object.keys(paths)).toHaveLength(12);
+    expect(Object.keys(paths)).toHaveLength(15);
     const logs = await send(`${PREFIX}/v1/apps/${tenant.appId}/request-logs`);
     const [{ request_uuid }] = JSON.parse(logs.text).data;
     for (const [path, operations] of Object.entries<object>(paths)) {
