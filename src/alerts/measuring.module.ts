@@ -1,4 +1,4 @@
-import { type DynamicModule, Module } from '@nestjs/common';
+import { type DynamicModule, type LoggerService, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { AppMetricsModule } from '../api/app-metrics/app-metrics.module.js';
 import { AppMetricsService } from '../api/app-metrics/app-metrics.service.js';
@@ -36,13 +36,17 @@ class MeasuringModule {
   }
 }
 
+/** @param logger of the process */
 export async function createMeasuringServices(
   resources: Resources,
+  logger: LoggerService,
 ): Promise<MeasuringServices & { close: () => Promise<void> }> {
   const context = await NestFactory.createApplicationContext(MeasuringModule.on(resources), {
     abortOnError: false,
     logger: false,
   });
+  // A context without a logger takes it from the whole process.
+  context.useLogger(logger);
   return {
     apps: context.get(AppsService, { strict: false }),
     metrics: context.get(AppMetricsService, { strict: false }),

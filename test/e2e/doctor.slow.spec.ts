@@ -394,7 +394,7 @@ type Found = Pick<CheckResult, 'check' | 'finding' | 'cure'>;
     const closed = await ClickHouse.open(new Config({ CLICKHOUSE_URL: 'http://127.0.0.1:1' }));
     const all = await checkOpen(closed);
     await closed.close();
-    expect(all).toHaveLength(10);
+    expect(all).toHaveLength(11);
     for (const { finding } of all) expect(finding).toMatch(/^could not be checked: store not available/);
   });
 });

@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import { pino } from 'pino';
 import { AlertRunner } from '../../src/alerts/alert-runner.js';
 import { createMeasuringServices } from '../../src/alerts/measuring.module.js';
 import { Config } from '../../src/config/config.js';
 import { RedisCoordinator } from '../../src/coordination/redis-coordinator.js';
+import { PinoLogger } from '../../src/telemetry/logger.js';
 import { Telemetry } from '../../src/telemetry/telemetry.js';
 import { TestApp, WITHOUT_CACHE } from '../setup/app.js';
 import { eventually } from '../setup/eventually.js';
@@ -33,11 +35,14 @@ describeWithRedis('alerts of two processes with one Redis', () => {
       ...{ CACHE_TTL_MS: '0', ALERT_GRACE_SECONDS: '0', ALERT_ALLOW_PRIVATE: 'on' },
       ...{ REDIS_URL: redis.url, CLICKHOUSE_DATABASE: randomUUID() },
     });
-    const services = await createMeasuringServices({
-      config,
-      store: app.store,
-      telemetry: Telemetry.none,
-    });
+    const services = await createMeasuringServices(
+      {
+        config,
+        store: app.store,
+        telemetry: Telemetry.none,
+      },
+      new PinoLogger(pino({ level: 'silent' })),
+    );
     const start = () => {
       const coordinator = RedisCoordinator.create(config)!;
       return { coordinator, runner: new AlertRunner(app.store, services, coordinator, config) };

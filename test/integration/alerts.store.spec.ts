@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pino } from 'pino';
 import { Webhook } from 'standardwebhooks';
 import { AlertRunner } from '../../src/alerts/alert-runner.js';
 import { AlertStore, type StoredMessage } from '../../src/alerts/alert-store.js';
@@ -13,6 +14,7 @@ import { LocalCoordinator } from '../../src/coordination/writer-coordinator.js';
 import { DoctorRepository } from '../../src/ops/doctor/doctor.repository.js';
 import type { RequestRecord } from '../../src/records/request-record.js';
 import { ALL_SCOPES } from '../../src/platform/http/account.js';
+import { PinoLogger } from '../../src/telemetry/logger.js';
 import { Telemetry } from '../../src/telemetry/telemetry.js';
 import { TestApp, WITHOUT_CACHE } from '../setup/app.js';
 import { holdClock, releaseClock } from '../setup/clock.js';
@@ -68,11 +70,14 @@ describe('alerts', () => {
 
   beforeAll(async () => {
     app = await TestApp.start(WITHOUT_CACHE);
-    services = await createMeasuringServices({
-      config: configure(),
-      store: app.store,
-      telemetry: Telemetry.none,
-    });
+    services = await createMeasuringServices(
+      {
+        config: configure(),
+        store: app.store,
+        telemetry: Telemetry.none,
+      },
+      new PinoLogger(pino({ level: 'silent' })),
+    );
   });
   afterAll(async () => {
     await services.close();

@@ -24,7 +24,7 @@ import { HttpAdapter } from '../../platform/http/http.adapter.js';
 import { formatBaseUrl, listen, requireFreePort } from '../../platform/http/listen.js';
 import { ABANDONED_AFTER_SECONDS } from '../../write/batch-log.js';
 import { openCountryDatabase } from '../../sources/decoding/client-country.js';
-import { type LogDestination, createServerLogger } from '../../telemetry/logger.js';
+import { type LogDestination, PinoLogger, createServerLogger } from '../../telemetry/logger.js';
 import { openTelemetry } from '../../platform/telemetry/open-telemetry.js';
 import { Telemetry } from '../../telemetry/telemetry.js';
 import { RedisCoordinator } from '../../coordination/redis-coordinator.js';
@@ -83,7 +83,7 @@ export async function startCollectorOn(
   const committer = app.get(BatchCommitter);
   if (!sharedMonitor) await monitor.start();
   const stopAlerts = config.alerts.areEvaluated
-    ? await startAlerts(store, config, coordinator, telemetry)
+    ? await startAlerts(store, config, coordinator, telemetry, logger)
     : undefined;
   const recovery = await startRecovery(committer, store.kind);
   const settleEveryMs = Math.max(MIN_SETTLE_INTERVAL_MS, config.collector.spanCountDelayMs / 2);
@@ -128,8 +128,9 @@ async function startAlerts(
   config: Config,
   coordinator: WriterCoordinator,
   telemetry: Telemetry,
+  logger: Logger,
 ): Promise<() => Promise<void>> {
-  const services = await createMeasuringServices({ config, store, telemetry });
+  const services = await createMeasuringServices({ config, store, telemetry }, new PinoLogger(logger));
   const runner = new AlertRunner(store, services, coordinator, config, telemetry);
   runner.start();
   return async () => {
