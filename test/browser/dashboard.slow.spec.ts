@@ -906,6 +906,7 @@ describeWithChromium('the dashboard on the demo', () => {
     const { body } = await app.get(`/v1/apps/${appId}/endpoints`, key, { include: 'inventory' });
     const [deprecated, ...others] = body.data.filter((one: { deprecated: boolean }) => one.deprecated);
     expect([deprecated.path, deprecated.consumers_30d, others]).toEqual(['/v1/stock/{sku}', 2, []]);
+    await dashboard.loaded();
     const row = panel('Deprecated endpoints').getByRole('row').nth(1);
     const requests = deprecated.requests_30d.toLocaleString('en-US') as string;
     expect((await row.getByRole('cell').allInnerTexts()).slice(-2)).toEqual([requests, '2']);

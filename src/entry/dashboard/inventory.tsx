@@ -208,7 +208,7 @@ function Callers({ deprecated }: { deprecated: readonly Listed[] | undefined }) 
     <Panel
       title="Who still calls them"
       curl={load.value?.curl}
-      isBusy={load.isLoading}
+      isBusy={load.isLoading || (rows !== undefined && !names)}
       class="top inventory"
       actions={
         rows &&

@@ -39,13 +39,12 @@ export function isWithin({ first_seen }: Release, { start, end }: { start: numbe
   return at >= start && at < end;
 }
 
-/** The releases of the chart in words. */
+/** The releases of the chart in words. Its line has its room before they are there, so that nothing moves. */
 export function ReleaseList({ releases, window }: { releases: readonly Release[]; window: Window }) {
-  if (releases.length === 0) return null;
   const more = releases.length - NAMED;
   return (
     <p class="releases muted">
-      {releases.length === 1 ? 'Release: ' : 'Releases: '}
+      {releases.length > 0 && (releases.length === 1 ? 'Release: ' : 'Releases: ')}
       {releases.slice(-NAMED).map(({ version, env, first_seen }, index) => (
         <span key={`${env} ${version}`}>
           {index > 0 && ', '}
