@@ -1,12 +1,8 @@
 import type { ErrorsService } from '../api/errors/errors.service.js';
 import { QueryErrorsInput } from '../api/errors/errors.input.js';
 import type { ErrorRow } from '../api/errors/errors.dto.js';
-import {
-  METRICS,
-  type Metric,
-  type MetricFilter,
-  QueryMetricsInput,
-} from '../api/app-metrics/app-metrics.input.js';
+import { type MetricFilter, QueryMetricsInput } from '../api/app-metrics/app-metrics.input.js';
+import { METRICS, type Metric } from '../api/app-metrics/metric-names.js';
 import type { AppMetricsService } from '../api/app-metrics/app-metrics.service.js';
 import type { App } from '../api/apps/apps.dto.js';
 import type { AppsService } from '../api/apps/apps.service.js';

@@ -1,6 +1,7 @@
 import { Injectable, type Type } from '@nestjs/common';
 import { AppMetricsService } from '../api/app-metrics/app-metrics.service.js';
-import type { GroupField, Metric } from '../api/app-metrics/app-metrics.input.js';
+import type { GroupField } from '../api/app-metrics/app-metrics.input.js';
+import type { Metric } from '../api/app-metrics/metric-names.js';
 import { QueryMetricsInput } from '../api/app-metrics/app-metrics.input.js';
 import type { App } from '../api/apps/apps.dto.js';
 import { AppsService, type Match } from '../api/apps/apps.service.js';

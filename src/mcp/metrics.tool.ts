@@ -1,5 +1,6 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
-import type { GroupField, Metric } from '../api/app-metrics/app-metrics.input.js';
+import type { GroupField } from '../api/app-metrics/app-metrics.input.js';
+import type { Metric } from '../api/app-metrics/metric-names.js';
 import type { Account } from '../platform/http/account.js';
 import type { Window } from '../shared/time/window.js';
 import { chooseStep, findWindowBefore, roundWindow } from '../api/changes/compared-windows.js';

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { GROUP_FIELDS, COMMON_METRICS } from '../api/app-metrics/app-metrics.input.js';
+import { GROUP_FIELDS } from '../api/app-metrics/app-metrics.input.js';
+import { COMMON_METRICS } from '../api/app-metrics/metric-names.js';
 import { MEASURES } from '../api/changes/measure-change.js';
 import { EXPORT_FIELDS } from '../api/request-logs/export/export.input.js';
 import { findNearest } from '../shared/nearest.js';

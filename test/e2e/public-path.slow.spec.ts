@@ -4,6 +4,7 @@ import { DashboardPage, startProxy } from '../browser/dashboard-page.js';
 import { TestApp } from '../setup/app.js';
 import { describeWithChromium, launchBrowser } from '../setup/browser.js';
 import { AUTHENTICATED_HEADERS, REQUIRED_HEADERS, detail, seen } from '../setup/contract.js';
+import { document } from '../setup/document.js';
 import { ProductProcess } from '../setup/product-process.js';
 import { closeConnections, sendRaw } from '../setup/raw-http.js';
 import { Tenant } from '../setup/tenant.js';
@@ -36,7 +37,7 @@ describe('PUBLIC_PATH', () => {
   it('serves each operation of the document below it, and none at the root', async () => {
     const { paths, servers } = await documentAt(app.url);
     expect(servers).toEqual([{ url: PREFIX, description: expect.any(String) }]);
-    expect(Object.keys(paths)).toHaveLength(15);
+    expect(Object.keys(paths).sort()).toEqual(Object.keys(document.paths).sort());
     const logs = await send(`${PREFIX}/v1/apps/${tenant.appId}/request-logs`);
     const [{ request_uuid }] = JSON.parse(logs.text).data;
     for (const [path, operations] of Object.entries<object>(paths)) {

@@ -6,7 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { pino } from 'pino';
-import { METRICS } from '../../src/api/app-metrics/app-metrics.input.js';
+import { METRICS } from '../../src/api/app-metrics/metric-names.js';
 import { Config } from '../../src/config/config.js';
 import type { RunningServer } from '../../src/entry/bootstrap/api-server.js';
 import { startCollectorOn } from '../../src/entry/bootstrap/collector-server.js';

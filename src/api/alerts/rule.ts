@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { METRICS } from '../app-metrics/app-metrics.input.js';
+import { METRICS } from '../app-metrics/metric-names.js';
 
 /** Metrics of Query Metrics that are numbers. */
 const NUMBERS = METRICS.filter((name) => name !== 'response_time_histogram');

@@ -1,6 +1,6 @@
 import { sumBytes } from '../../queries/predicates.js';
 import { BINS_PER_OCTAVE, type Measure, ZERO_BIN } from '../../records/bins.js';
-import { METRICS } from './app-metrics.input.js';
+import { METRICS } from './metric-names.js';
 
 /** Leaves out expected errors (docs/contract.md#expected-errors). */
 const NOT_EXPECTED =

@@ -1,4 +1,5 @@
-import type { GroupField, Metric } from '../app-metrics/app-metrics.input.js';
+import type { GroupField } from '../app-metrics/app-metrics.input.js';
+import type { Metric } from '../app-metrics/metric-names.js';
 import { type Group, type MetricsValues, toNumber } from './groups.js';
 
 export const MEASURES = ['requests', 'errors', 'server_errors', 'client_errors', 'response_time'] as const;
