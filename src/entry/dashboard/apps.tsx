@@ -3,6 +3,7 @@ import type { App, MetricsQuery } from './api.js';
 import { Bars } from './bars.js';
 import { Delta } from './delta.js';
 import { formatMs, formatNumber, formatShare } from './format.js';
+import { ShowMore } from './more-rows.js';
 import { Panel, Text } from './parts.js';
 import { loadSeries } from './overview-data.js';
 import { compareSums } from './points.js';
@@ -52,9 +53,7 @@ export function Apps() {
         </div>
         {apps.length > count && (
           <footer>
-            <button type="button" class="small quiet" onClick={() => setCount(count + ROWS)}>
-              Show {Math.min(ROWS, apps.length - count)} more of {formatNumber(apps.length)}
-            </button>
+            <ShowMore rows={apps} count={count} setCount={setCount} step={ROWS} />
           </footer>
         )}
       </Panel>

@@ -6,7 +6,7 @@ import { toRequestCurl } from './curl.js';
 import { useExport } from './export.js';
 import { formatBytes, formatMs, formatNumber } from './format.js';
 import { isMasked, toSentBody } from './json.js';
-import { ApiRequest, CopyButton, Fact, Method, SentryLink, Status, Text } from './parts.js';
+import { ApiRequest, CloseButton, CopyButton, Fact, Method, SentryLink, Status, Text } from './parts.js';
 import { linkTo, useLoad, useSession } from './session.js';
 import { NO_FILTERS, toPattern } from './state.js';
 import { formatTime, toIso } from './time.js';
@@ -59,15 +59,7 @@ export function Details(props: {
           )}
         </h2>
         {value && <ApiRequest curl={value.curl} of="Request" />}
-        <button
-          type="button"
-          class="small quiet close"
-          aria-label="Close"
-          aria-keyshortcuts="Escape"
-          onClick={close}
-        >
-          ×
-        </button>
+        <CloseButton close={close} />
       </header>
       <div class="scroll" tabIndex={-1}>
         {isUnknown && (

@@ -3,7 +3,7 @@ import { ApiFailure, type ErrorRow, type ErrorsQuery } from './api.js';
 import { Bars } from './bars.js';
 import { Code } from './captured-text.js';
 import { formatNumber } from './format.js';
-import { ApiRequest, Fact, Method, SentryLink, Text } from './parts.js';
+import { ApiRequest, CloseButton, Fact, Method, SentryLink, Text } from './parts.js';
 import { linkTo, useLoad, useSession } from './session.js';
 import { NO_SEARCH, toPattern } from './state.js';
 import { type Window, formatMinute, getWindow, listStarts, timeZone, toIso } from './time.js';
@@ -52,15 +52,7 @@ export function ErrorDetails(props: {
           <span class="clip">{error ? <Text max={100}>{error.type}</Text> : 'Error'}</span>
         </h2>
         {days.value && <ApiRequest curl={days.value.curl} of="Error" />}
-        <button
-          type="button"
-          class="small quiet close"
-          aria-label="Close"
-          aria-keyshortcuts="Escape"
-          onClick={close}
-        >
-          ×
-        </button>
+        <CloseButton close={close} />
       </header>
       <div class="scroll" tabIndex={-1}>
         {isUnknown && <p class="nothing">There is no such error in this time, nor in the last 30 days.</p>}

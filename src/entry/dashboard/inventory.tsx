@@ -3,8 +3,9 @@ import type { Consumer, Endpoint, MetricsQuery, MetricsRow } from './api.js';
 import { nameFile } from './export.js';
 import { formatNumber } from './format.js';
 import { GroupName } from './group-name.js';
+import { EmptyRows, ShowMore } from './more-rows.js';
 import { Method, Panel, Text, saveFile } from './parts.js';
-import { MORE_ROWS, ROWS } from './sort-rows.js';
+import { ROWS } from './sort-rows.js';
 import { linkTo, useConsumers, useLoad, useSession, withoutScope } from './session.js';
 import { NO_FILTERS, toPattern } from './state.js';
 import { formatTime, toIso } from './time.js';
@@ -134,34 +135,10 @@ function Endpoints(props: {
         </table>
       </div>
       <footer>
-        {endpoints && endpoints.length > count && (
-          <button type="button" class="small quiet" onClick={() => setCount(count + MORE_ROWS)}>
-            Show {Math.min(MORE_ROWS, endpoints.length - count)} more of {formatNumber(endpoints.length)}
-          </button>
-        )}
+        <ShowMore rows={endpoints} count={count} setCount={setCount} />
       </footer>
     </>
   );
-}
-
-/** Rows that keep the room of a table while it loads, and where it has few rows. */
-function EmptyRows(props: {
-  length: number;
-  rows: readonly unknown[] | undefined;
-  columns: number;
-  nothing: string;
-}) {
-  const { length, rows, columns, nothing } = props;
-  return Array.from({ length: Math.max(0, length - (rows?.length ?? 0)) }, (_, index) => {
-    const text = index === 0 ? nothing : '';
-    return (
-      <tr key={index} class="empty" aria-hidden={text === ''}>
-        <td colSpan={columns} class={text && 'nothing'}>
-          {rows || text !== '' ? text : <span class="placeholder" />}
-        </td>
-      </tr>
-    );
-  });
 }
 
 /**
@@ -261,11 +238,7 @@ function Callers({ deprecated }: { deprecated: readonly Listed[] | undefined }) 
         </table>
       </div>
       <footer>
-        {rows && rows.length > count && (
-          <button type="button" class="small quiet" onClick={() => setCount(count + MORE_ROWS)}>
-            Show {Math.min(MORE_ROWS, rows.length - count)} more of {formatNumber(rows.length)}
-          </button>
-        )}
+        <ShowMore rows={rows} count={count} setCount={setCount} />
       </footer>
     </Panel>
   );

@@ -102,6 +102,20 @@ async function copy(text: string): Promise<boolean> {
   }
 }
 
+export function CloseButton({ close }: { close: () => void }) {
+  return (
+    <button
+      type="button"
+      class="small quiet close"
+      aria-label="Close"
+      aria-keyshortcuts="Escape"
+      onClick={close}
+    >
+      ×
+    </button>
+  );
+}
+
 export function CopyButton({ text, label }: { text: string; label: string }) {
   const [said, setSaid] = useState('');
   const press = () => {

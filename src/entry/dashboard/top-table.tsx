@@ -3,10 +3,11 @@ import type { Consumer, MetricsRow } from './api.js';
 import { Delta } from './delta.js';
 import { formatMs, formatNumber } from './format.js';
 import { GroupName } from './group-name.js';
+import { EmptyRows, ShowMore } from './more-rows.js';
 import type { Compared } from './overview-data.js';
 import { Panel } from './parts.js';
 import { type Load, sayNothing, useSession } from './session.js';
-import { MORE_ROWS, ROWS, SORTS, hasFew, sortRows } from './sort-rows.js';
+import { ROWS, SORTS, hasFew, sortRows } from './sort-rows.js';
 import type { Sort } from './state.js';
 
 const nameGroup = ({ method, path, consumer_id, status_code }: MetricsRow) =>
@@ -98,24 +99,16 @@ export function TopTable(props: {
               </tr>
             );
           })}
-          {Array.from({ length: Math.max(0, length - (rows?.length ?? 0)) }, (_, index) => {
-            const text = index === 0 && rows?.length === 0 ? sayNothing(state) : '';
-            return (
-              <tr key={index} class="empty" aria-hidden={text === ''}>
-                <td colSpan={sorts.length + 1} class={text && 'nothing'}>
-                  {rows ? text : <span class="placeholder" />}
-                </td>
-              </tr>
-            );
-          })}
+          <EmptyRows
+            length={length}
+            rows={rows}
+            columns={sorts.length + 1}
+            nothing={rows?.length === 0 ? sayNothing(state) : ''}
+          />
         </tbody>
       </table>
       <footer>
-        {rows && rows.length > count && (
-          <button type="button" class="small quiet" onClick={() => setCount(count + MORE_ROWS)}>
-            Show {Math.min(MORE_ROWS, rows.length - count)} more of {formatNumber(rows.length)}
-          </button>
-        )}
+        <ShowMore rows={rows} count={count} setCount={setCount} />
       </footer>
     </Panel>
   );
