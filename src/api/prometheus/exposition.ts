@@ -1,5 +1,6 @@
 import { type ExecutionContext, createParamDecorator } from '@nestjs/common';
 import type { Request } from 'express';
+import { Slices } from '../../shared/async/slices.js';
 import { SIZE_BOUNDS, TIME_BOUNDS, findFirstBins } from './prometheus.repository.js';
 import type { BucketCounts, SeriesBuckets, SeriesCounts } from './prometheus.repository.js';
 
@@ -91,8 +92,8 @@ const HISTOGRAMS: readonly HistogramFamily[] = [
   },
 ];
 
-/** Series of one chunk of the response. */
-const SERIES_PER_CHUNK = 200;
+/** Series of one chunk of the response; their text is made without a pause. */
+const SERIES_PER_CHUNK = 50;
 
 /** The text of a scrape. All samples of a metric are together, as both formats require. */
 export async function* writeExposition(
@@ -123,9 +124,9 @@ async function* writeFamily(
   write: (series: Series) => readonly string[],
 ): AsyncGenerator<Buffer> {
   yield Buffer.from(describeFamily(family, isOpenMetrics).join(''));
+  const work = new Slices();
   for (let start = 0; start < series.length; start += SERIES_PER_CHUNK) {
-    // Others get a turn between two chunks.
-    await Promise.resolve();
+    if (work.isOver) await work.giveWay();
     yield Buffer.from(
       series
         .slice(start, start + SERIES_PER_CHUNK)
