@@ -57,18 +57,17 @@ SELECT team_id, app_id, name, toString(r.source) AS source, definition, channels
 FROM alert_rules_v1 AS r FINAL
 ORDER BY team_id, app_id, name`;
 
-const CURRENT_STATES = `
+const STATES = `
 SELECT team_id, rule_app_id, rule, app_id, ${MS('since')}, transition_id, toString(r.state) AS state, value, results, ${MS('fired_at')},
   toString(r.told) AS told, ${MS('evaluated_at')}
-FROM alert_states_v1 AS r FINAL
+FROM alert_states_v1 AS r FINAL`;
+
+const CURRENT_STATES = `${STATES}
 ORDER BY team_id, rule_app_id, rule, app_id, r.since DESC
 LIMIT 1 BY team_id, rule_app_id, rule, app_id`;
 
 /** Also those of a process that died before it wrote the messages. */
-const UNTOLD = `
-SELECT team_id, rule_app_id, rule, app_id, ${MS('since')}, transition_id, toString(r.state) AS state, value, results, ${MS('fired_at')},
-  toString(r.told) AS told, ${MS('evaluated_at')}
-FROM alert_states_v1 AS r FINAL
+const UNTOLD = `${STATES}
 WHERE r.told != 'nothing' AND r.since > fromUnixTimestamp64Milli({from:Int64}, 'UTC')
   AND transition_id NOT IN (SELECT arrayJoin(transitions) FROM alert_messages_v1)
 ORDER BY team_id, rule_app_id, rule, app_id, r.since`;
