@@ -2,11 +2,10 @@ import 'reflect-metadata';
 import { type CallToolResult, isCallToolResult } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { parseJson } from '../shared/json/parse-json.js';
+import { callService } from './call-service.js';
 import { createMcpServer } from './mcp-server.js';
 import { showInvisible } from './untrusted-text.js';
 
-/** Longer than the time limit of any request of the service. */
-const TIMEOUT_MS = 620_000;
 const MAX_DETAIL = 300;
 
 /** Advice on a response of the service, by its status. */
@@ -23,26 +22,16 @@ export function serveRemoteTools(baseUrl: string, key: string): void {
     createMcpServer(async (name, args, signal) => {
       const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } };
       try {
-        const response = await fetch(url, {
-          method: 'POST',
-          headers: { 'Api-Key': key, 'Content-Type': 'application/json', Accept: 'application/json' },
-          body: JSON.stringify(message),
-          // A redirect would send the key to another place.
-          redirect: 'error',
-          signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
-        });
-        return await readResult(response);
+        const { response, text } = await callService(url, key, message, signal);
+        return readResult(response, text);
       } catch (error) {
-        const { message, cause } = error as { message: string; cause?: NodeJS.ErrnoException };
-        const reason = cause?.code ?? cause?.message ?? message;
-        return failure(`The service at ${url} cannot be reached (${reason}).`);
+        return failure(`${error instanceof Error ? error.message : String(error)}.`);
       }
     }),
   );
 }
 
-async function readResult(response: Response): Promise<CallToolResult> {
-  const text = await response.text();
+function readResult(response: Response, text: string): CallToolResult {
   const body = parseObject(text);
   if (response.ok && isCallToolResult(body?.result)) return body.result;
   const retryAfter = response.headers.get('Retry-After');

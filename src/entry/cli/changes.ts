@@ -1,14 +1,13 @@
 import { type Command, Option } from 'commander';
 import { MEASURES } from '../../api/changes/measure-change.js';
 import { Config, ConfigError } from '../../config/config.js';
+import { ServiceUnreachable, callService } from '../../mcp/call-service.js';
 import { AdminError } from '../../ops/admin/admin.error.js';
 import { parseJson } from '../../shared/json/parse-json.js';
 import { count, examples, id, time } from './options.js';
 import { printResult } from './output.js';
 
 const DAY_MS = 86_400_000;
-/** Longer than the time limit of any request of the service. */
-const TIMEOUT_MS = 620_000;
 
 interface ChangesOptions {
   app: number;
@@ -79,20 +78,10 @@ function toBody({ measure, since, sinceRelease, until, env, limit, ...baseline }
 
 /** @throws AdminError if the service refuses the question, or cannot be reached */
 async function explain(url: string, key: string, body: object): Promise<object> {
-  const response = await fetch(url, {
-    method: 'POST',
-    headers: { 'Api-Key': key, 'Content-Type': 'application/json', Accept: 'application/json' },
-    body: JSON.stringify(body),
-    // A redirect would send the key to another place.
-    redirect: 'error',
-    signal: AbortSignal.timeout(TIMEOUT_MS),
-  }).catch((error: unknown) => {
-    const { message, cause } = error as { message: string; cause?: NodeJS.ErrnoException };
-    throw new AdminError(
-      `The service at ${url} cannot be reached (${cause?.code ?? cause?.message ?? message})`,
-    );
+  const { response, text } = await callService(url, key, body).catch((error: unknown) => {
+    throw error instanceof ServiceUnreachable ? new AdminError(error.message) : error;
   });
-  const answer = readAnswer(await response.text());
+  const answer = readAnswer(text);
   if (response.ok && typeof answer === 'object' && answer !== null) return answer;
   throw new AdminError(describeRefusal(response.status, answer));
 }
