@@ -70,12 +70,7 @@ async function fillWith(tenant: Tenant, mark: string): Promise<Identifiers> {
   );
   await app.store.insert('instance_reports', reports);
   const place = { app: tenant.appId };
-  await app.admin.alerts.create(
-    place,
-    mark,
-    { metric: 'requests', env: mark },
-    { email: `${mark}@example.com` },
-  );
+  await app.alerts.create(place, mark, { metric: 'requests', env: mark }, { email: `${mark}@example.com` });
   return {
     app_id: String(tenant.appId),
     request_uuid: records[0]!.request_uuid,

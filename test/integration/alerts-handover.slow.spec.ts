@@ -50,7 +50,7 @@ describeWithRedis('alerts of two processes with one Redis', () => {
     const [first, second] = [start(), start()];
     const tenant = await Tenant.create(app);
     const rule = { metric: 'error_rate', value: 0.5, window: '1m' };
-    await app.admin.alerts.create({ app: tenant.appId }, 'errors', rule, { webhook: receiver.url });
+    await app.alerts.create({ app: tenant.appId }, 'errors', rule, { webhook: receiver.url });
     const now = Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS;
     await tenant.write({ status_code: 500, timestamp: now - 2 * MINUTE_MS + 1 });
     for (const { runner } of [first, second]) await runner.tick(now - MINUTE_MS);

@@ -56,7 +56,7 @@ describe('alerts', () => {
   const failures = Array.from({ length: 10 }, () => ({ status_code: 500 }));
   const successes = Array.from({ length: 10 }, () => ({ status_code: 200 }));
   const createRule = (rule: object = {}, name = 'errors', receivers: object = { webhook: receiver.url }) =>
-    app.admin.alerts.create(
+    app.alerts.create(
       { app: tenant.appId },
       name,
       { metric: 'error_rate', value: 0.5, window: '1m', ...rule },
@@ -342,14 +342,14 @@ describe('alerts', () => {
     createRunner();
     await createRule();
     await createRule({}, 'quiet');
-    await app.admin.alerts.mute({ app: tenant.appId }, 'quiet', now + 60 * MINUTE_MS);
+    await app.alerts.mute({ app: tenant.appId }, 'quiet', now + 60 * MINUTE_MS);
     await pass(failures);
-    await app.admin.alerts.delete({ app: tenant.appId }, 'errors');
+    await app.alerts.delete({ app: tenant.appId }, 'errors');
     await pass(failures);
     await pass(failures);
     expect(receiver.told).toEqual(['errors firing', 'errors resolved']);
     expect((await listAlerts()).map(({ name, state }) => [name, state])).toEqual([['quiet', 'muted']]);
-    const shown = await app.admin.alerts.show({ app: tenant.appId }, 'quiet');
+    const shown = await app.alerts.show({ app: tenant.appId }, 'quiet');
     expect(JSON.stringify(shown)).not.toContain('hidden-token');
     await expect(createRule({}, 'quiet')).rejects.toThrow('already');
     await expect(createRule({ metric: 'nothing' }, 'a')).rejects.toThrow('metric');
@@ -375,7 +375,7 @@ describe('alerts', () => {
       runner.start();
       await pass(failures);
       expect(receiver.told).toEqual(['errors firing']);
-      await expect(app.admin.alerts.delete({ app: tenant.appId }, 'errors')).rejects.toThrow('ALERTS_FILE');
+      await expect(app.alerts.delete({ app: tenant.appId }, 'errors')).rejects.toThrow('ALERTS_FILE');
       write(0.9, 'others');
       process.emit('SIGHUP');
       await pass(failures);

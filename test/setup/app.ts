@@ -9,6 +9,7 @@ import { Test } from '@nestjs/testing';
 import { pino } from 'pino';
 import request from 'supertest';
 import { type Admin, createAdmin } from '../../src/ops/admin/admin.js';
+import { AlertsAdmin } from '../../src/ops/admin/alerts.admin.js';
 import { AppModule } from '../../src/app.module.js';
 import { setUp } from '../../src/entry/bootstrap/api-setup.js';
 import { ClickHouse } from '../../src/store/client/clickhouse.client.js';
@@ -78,6 +79,7 @@ async function serverStore(env: NodeJS.ProcessEnv): Promise<TestStore> {
 export class TestApp {
   readonly store: ClickHouse;
   readonly admin: Admin;
+  readonly alerts: AlertsAdmin;
   /** Replaced where a collector writes to the same store: a process has one registry of names. */
   writer: RequestsWriter;
   private readonly server: ReturnType<NestExpressApplication['getHttpServer']>;
@@ -89,6 +91,7 @@ export class TestApp {
   ) {
     this.store = app.get(ClickHouse);
     this.admin = createAdmin(this.store);
+    this.alerts = new AlertsAdmin(this.store, this.admin.teams, this.admin.apps);
     this.writer = RequestsWriter.create(this.store);
     this.server = app.getHttpServer();
   }

@@ -79,21 +79,6 @@ const FILTERS = ['method', 'path', 'consumer', 'group', 'status'] as const;
 export type Rule = z.output<typeof RULE>;
 export type RuleInput = z.input<typeof RULE>;
 
-/** Ready-made rules. */
-export const PRESETS: Readonly<Record<string, RuleInput>> = {
-  errors: {
-    metric: 'error_rate',
-    value: 0.05,
-    window: '10m',
-    min_requests: 50,
-    for: 2,
-    severity: 'critical',
-  },
-  latency: { metric: 'response_time_p95', value: 1_000, window: '10m', min_requests: 50, for: 2 },
-  silence: { metric: 'silence', window: '15m', severity: 'critical' },
-  'new-error': { metric: 'new_errors', window: '15m' },
-};
-
 const SIGNS = { gt: '>', gte: '>=', lt: '<', lte: '<=' } as const;
 
 /** `error_rate > 0.05 over 10m`. */

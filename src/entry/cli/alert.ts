@@ -1,12 +1,13 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { PRESETS } from '../../api/alerts/rule.js';
+import { PRESETS } from '../../api/alerts/presets.js';
 import { Config } from '../../config/config.js';
 import { AdminError } from '../../ops/admin/admin.error.js';
-import type { RulePlace } from '../../ops/admin/alerts.admin.js';
+import { createAdmin } from '../../ops/admin/admin.js';
+import type { AlertsAdmin, RulePlace } from '../../ops/admin/alerts.admin.js';
 import { runAudited } from './audit.js';
 import { count, examples, id } from './options.js';
 import { printResult, printResults } from './output.js';
-import { withAdmin } from './with-store.js';
+import { withStore } from './with-store.js';
 
 const UNITS = { m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
@@ -96,7 +97,7 @@ function addCreate(alert: Command): void {
           };
           const receivers = dropMissing({ webhook, slack, teams, email });
           printResult(
-            await withAdmin((admin) => admin.alerts.create({ app, team }, named, definition, receivers)),
+            await withAlerts((alerts) => alerts.create({ app, team }, named, definition, receivers)),
           );
           return {};
         }),
@@ -108,7 +109,7 @@ function addList(alert: Command): void {
     .addHelpText('after', examples('alert list --app 1', 'alert list --team 1'))
     .action((place: RulePlace) =>
       runAudited('alert.list', toTarget(place), async () => {
-        await printResults(await withAdmin((admin) => admin.alerts.list(place)));
+        await printResults(await withAlerts((alerts) => alerts.list(place)));
         return {};
       }),
     );
@@ -119,7 +120,7 @@ function addShow(alert: Command): void {
     .addHelpText('after', examples('alert show --app 1 errors'))
     .action((name: string, place: RulePlace) =>
       runAudited('alert.show', toTarget(place), async () => {
-        printResult(await withAdmin((admin) => admin.alerts.show(place, name)));
+        printResult(await withAlerts((alerts) => alerts.show(place, name)));
         return {};
       }),
     );
@@ -130,7 +131,7 @@ function addTest(alert: Command): void {
     .addHelpText('after', examples('alert test --app 1 errors'))
     .action((name: string, place: RulePlace) =>
       runAudited('alert.test', toTarget(place), async () => {
-        const results = await withAdmin((admin) => admin.alerts.test(place, name, new Config().alerts));
+        const results = await withAlerts((alerts) => alerts.test(place, name, new Config().alerts));
         await printResults(results);
         const failed = results.filter(({ delivered }) => !delivered);
         if (failed.length > 0) throw new AdminError(`${failed.length} of ${results.length} were not reached`);
@@ -146,7 +147,7 @@ function addMute(alert: Command): void {
     .action((name: string, { for: ms, ...place }: RulePlace & { for: number }) =>
       runAudited('alert.mute', toTarget(place), async () => {
         const until = ms === 0 ? 0 : Date.now() + ms;
-        printResult(await withAdmin((admin) => admin.alerts.mute(place, name, until)));
+        printResult(await withAlerts((alerts) => alerts.mute(place, name, until)));
         return {};
       }),
     );
@@ -157,10 +158,19 @@ function addDelete(alert: Command): void {
     .addHelpText('after', examples('alert delete --app 1 errors'))
     .action((name: string, place: RulePlace) =>
       runAudited('alert.delete', toTarget(place), async () => {
-        printResult(await withAdmin((admin) => admin.alerts.delete(place, name)));
+        printResult(await withAlerts((alerts) => alerts.delete(place, name)));
         return {};
       }),
     );
+}
+
+/** Other commands do not load what checks and sends alerts. */
+async function withAlerts<Result>(command: (alerts: AlertsAdmin) => Promise<Result>): Promise<Result> {
+  const { AlertsAdmin } = await import('../../ops/admin/alerts.admin.js');
+  return withStore((store, { coordinator }) => {
+    const { teams, apps } = createAdmin(store, coordinator);
+    return command(new AlertsAdmin(store, teams, apps));
+  });
 }
 
 function addPlace(command: Command): Command {

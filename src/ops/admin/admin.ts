@@ -1,6 +1,5 @@
 import type { ClickHouse } from '../../store/client/clickhouse.client.js';
 import { LocalCoordinator, type WriterCoordinator } from '../../coordination/writer-coordinator.js';
-import { AlertsAdmin } from './alerts.admin.js';
 import { ApiKeysAdmin } from './api-keys.admin.js';
 import { AppsAdmin } from './apps.admin.js';
 import { DocumentsAdmin } from './documents.admin.js';
@@ -26,7 +25,6 @@ export function createAdmin(store: ClickHouse, coordinator: WriterCoordinator = 
     apps,
     keys: new ApiKeysAdmin(store, changes, teams),
     writeTokens: new WriteTokensAdmin(store, changes, apps),
-    alerts: new AlertsAdmin(store, teams, apps),
     endpoints: new EndpointsAdmin(store, changes, apps),
     releases: new ReleasesAdmin(store, apps),
     documents: new DocumentsAdmin(store, coordinator, apps),
