@@ -58,9 +58,10 @@ export interface Load<Value> {
  */
 export function useLoad<Value>(id: string | null, load: () => Promise<Value>, subject = id): Load<Value> {
   const { retries, fail } = useSession();
-  const [result, setResult] = useState<Load<Value>>({
+  const [result, setResult] = useState<Load<Value> & { id: string | null }>({
+    id: null,
     value: undefined,
-    isLoading: id !== null,
+    isLoading: false,
     failure: undefined,
   });
   const loading = useRef(load);
@@ -69,18 +70,18 @@ export function useLoad<Value>(id: string | null, load: () => Promise<Value>, su
   useEffect(() => {
     if (id === null) return undefined;
     let isCurrent = true;
-    setResult(({ value }) => ({ value, isLoading: true, failure: undefined }));
+    setResult(({ value }) => ({ id, value, isLoading: true, failure: undefined }));
     loading.current().then(
       (value) => {
         if (!isCurrent) return;
         loadedSubject.current = subject;
-        setResult({ value, isLoading: false, failure: undefined });
+        setResult({ id, value, isLoading: false, failure: undefined });
       },
       (error: unknown) => {
         if (!isCurrent) return;
         const failure = toFailure(error);
         const isSame = loadedSubject.current === subject;
-        setResult(({ value }) => ({ value: isSame ? value : undefined, isLoading: false, failure }));
+        setResult(({ value }) => ({ id, value: isSame ? value : undefined, isLoading: false, failure }));
         fail(failure);
       },
     );
@@ -88,7 +89,9 @@ export function useLoad<Value>(id: string | null, load: () => Promise<Value>, su
       isCurrent = false;
     };
   }, [id, retries, fail]);
-  return result;
+  const { value, failure } = result;
+  // A load begins in an effect: until then its data is on the way as well.
+  return { value, failure, isLoading: id !== null && (result.isLoading || result.id !== id) };
 }
 
 /** The team of the key; undefined until it is loaded. */
