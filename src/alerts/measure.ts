@@ -6,7 +6,7 @@ import { METRICS, type Metric } from '../api/app-metrics/metric-names.js';
 import type { AppMetricsService } from '../api/app-metrics/app-metrics.service.js';
 import type { App } from '../api/apps/apps.dto.js';
 import type { AppsService } from '../api/apps/apps.service.js';
-import type { Rule } from '../api/alerts/rule.js';
+import { type MetricValues, type Rule, readValue, toFilters } from '../api/alerts/rule.js';
 import { type Account, ALL_SCOPES } from '../platform/http/account.js';
 import { readJsonLines } from '../queries/files/json-lines.js';
 import type { AlertStore } from './alert-store.js';
@@ -16,8 +16,6 @@ const MINUTE_MS = 60_000;
 const WEEK_MS = 7 * 86_400_000;
 /** An ID of no consumer: a filter by it matches nothing. */
 const NO_CONSUMER = -1;
-
-type Values = Partial<Record<Metric, number | null>>;
 
 /** What the account of a key is for a request: rules read all data of their team, and nothing else. */
 const accountOf = (teamId: number): Account => ({
@@ -40,7 +38,7 @@ export class AlertMeasurements {
   /** The metrics of all rules with the same window and filters, which share one query. */
   private readonly needed = new Map<string, Set<string>>();
   /** Queries of one evaluation. */
-  private readonly shared = new Map<string, Promise<Values | null>>();
+  private readonly shared = new Map<string, Promise<MetricValues | null>>();
 
   constructor(
     private readonly store: AlertStore,
@@ -117,7 +115,7 @@ export class AlertMeasurements {
     since: number,
     until: number,
     metrics: readonly Metric[],
-  ): Promise<Values | null> {
+  ): Promise<MetricValues | null> {
     const key = JSON.stringify([teamId, appId, filters, since, until]);
     let values = this.shared.get(key);
     if (!values) {
@@ -130,7 +128,7 @@ export class AlertMeasurements {
       });
       values = this.services.metrics
         .query(accountOf(teamId), input, 'ndjson')
-        .then((file) => readJsonLines<Values>(file))
+        .then((file) => readJsonLines<MetricValues>(file))
         .then(([row]) => row ?? null);
       this.shared.set(key, values);
     }
@@ -138,19 +136,8 @@ export class AlertMeasurements {
   }
 
   private async readFilters(appId: number, rule: Rule): Promise<MetricFilter[]> {
-    const { env, method, path, consumer, group, status } = rule;
-    const filters: MetricFilter[] = [];
-    if (env !== undefined) filters.push({ field: 'env', op: 'eq', value: env });
-    if (method !== undefined) filters.push({ field: 'method', op: 'eq', value: method.toUpperCase() });
-    if (path !== undefined) filters.push(filterPath(path));
-    if (consumer !== undefined) {
-      const id = await this.store.findConsumer(appId, consumer);
-      filters.push({ field: 'consumer_id', op: 'eq', value: id ?? NO_CONSUMER });
-    }
-    if (group !== undefined) filters.push({ field: 'consumer_group', op: 'eq', value: group });
-    if (status?.endsWith('xx')) filters.push({ field: 'status_class', op: 'eq', value: status });
-    else if (status !== undefined) filters.push({ field: 'status_code', op: 'eq', value: Number(status) });
-    return filters;
+    if (rule.consumer === undefined) return toFilters(rule, undefined);
+    return toFilters(rule, (await this.store.findConsumer(appId, rule.consumer)) ?? NO_CONSUMER);
   }
 }
 
@@ -158,16 +145,4 @@ function describeQuery(appId: number, { window, env, method, path, consumer, gro
   return JSON.stringify(
     [appId, window, env, method, path, consumer, group, status].map((part) => part ?? null),
   );
-}
-
-/** No requests are 0 requests; a rate or a time of none is no value. */
-function readValue(values: Values | null, metric: Metric): number | null {
-  if (values) return values[metric] ?? null;
-  return metric === 'requests' || metric === 'requests_per_minute' ? 0 : null;
-}
-
-/** A pattern with `*`, as one of LIKE. */
-function filterPath(path: string): MetricFilter {
-  if (!path.includes('*')) return { field: 'path', op: 'eq', value: path };
-  return { field: 'path', op: 'like', value: path.replace(/[\\%_]/g, '\\$&').replace(/\*+/g, '%') };
 }

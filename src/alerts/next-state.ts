@@ -1,6 +1,6 @@
 import { Temporal } from 'temporal-polyfill';
 import type { AlertState, Rule } from '../api/alerts/rule.js';
-import { breaksRule } from '../api/alerts/rule.js';
+import { isBeyond } from '../api/alerts/rule.js';
 import { hashUuid } from '../shared/hash-uuid.js';
 import type { StoredRule, StoredState } from './alert-store.js';
 
@@ -30,7 +30,7 @@ export function findNextState(
   before: StoredState | undefined,
   at: number,
 ): StoredState {
-  const isBroken = measured !== null && !measured.isTooFew && breaksRule(rule, measured.value);
+  const isBroken = measured !== null && !measured.isTooFew && isBeyond(rule, measured.value);
   const results = [...(before?.results ?? []), isBroken ? 1 : 0].slice(-(rule.of ?? rule.for));
   const broken = results.reduce((sum, result) => sum + result, 0);
   const fired = before?.state === 'firing' || before?.state === 'muted';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { load } from 'js-yaml';
 import { z } from 'zod';
-import { CHANNELS, type Channel, RULE } from '../api/alerts/rule.js';
+import { CHANNELS, type Channel, RULE, describeIssues } from '../api/alerts/rule.js';
 import { ConfigError } from '../config/config.js';
 import type { StoredRule } from './alert-store.js';
 
@@ -98,11 +98,6 @@ export function readRulesFile(path: string): FileRule[] {
   if (repeated >= 0)
     throw new ConfigError(`ALERTS_FILE: rules[${repeated}]: there are two rules of this name`);
   return data.rules;
-}
-
-/** Each issue with its place, on one line. */
-export function describeIssues(error: z.ZodError): string {
-  return error.issues.map(({ path, message }) => `${path.join('.') || 'the rule'}: ${message}`).join('; ');
 }
 
 /** @param before the stored rule of the same name */

@@ -7,23 +7,24 @@ export class ServiceUnreachable extends Error {
 }
 
 /**
- * A POST of JSON to a running service, with an API key.
+ * A request to a running service, with an API key.
  *
+ * @param body of a POST; undefined: a GET
  * @param signal ends it early
  * @throws ServiceUnreachable
  */
 export async function callService(
   url: string,
   key: string,
-  body: object,
+  body: object | undefined,
   signal?: AbortSignal,
 ): Promise<{ response: Response; text: string }> {
   const timeout = AbortSignal.timeout(TIMEOUT_MS);
   try {
     const response = await fetch(url, {
-      method: 'POST',
+      method: body === undefined ? 'GET' : 'POST',
       headers: { 'Api-Key': key, 'Content-Type': 'application/json', Accept: 'application/json' },
-      body: JSON.stringify(body),
+      ...(body !== undefined && { body: JSON.stringify(body) }),
       // A redirect would send the key to another place.
       redirect: 'error',
       signal: signal ? AbortSignal.any([signal, timeout]) : timeout,

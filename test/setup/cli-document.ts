@@ -18,8 +18,8 @@ Results go to standard output: a table on a terminal, and one JSON object per li
 | Exit code | Meaning                                                                                                            |
 | --------- | ------------------------------------------------------------------------------------------------------------------ |
 | 0         | done. An import: at least one line was valid, or the input was empty                                               |
-| 1         | refused (an unknown app), failed (no line of an import was valid, \`verify\` found a damaged table), wrong arguments |
-| 2         | \`doctor\` has findings                                                                                              |
+| 1         | refused (an unknown app), failed (no line of an import was valid, \`verify\` found a damaged table), wrong arguments. Of \`check\` only: the condition does not hold |
+| 2         | \`doctor\` has findings; \`check\` cannot tell, also because of wrong arguments |
 | 78        | invalid configuration: a restart does not help                                                                     |
 | 130, 143  | SIGINT (Ctrl-C) or SIGTERM stopped an import, export or restore. The same command continues; an export needs \`--resume\` |
 | 141       | the program behind a pipe ended, as in \`verify \\| head -1\`. A change that the command made stays                    |

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { METRICS } from '../app-metrics/metric-names.js';
+import type { MetricFilter } from '../app-metrics/app-metrics.input.js';
+import { METRICS, type Metric } from '../app-metrics/metric-names.js';
 
 /** Metrics of Query Metrics that are numbers. */
 const NUMBERS = METRICS.filter((name) => name !== 'response_time_histogram');
@@ -91,7 +92,64 @@ export function describeRule({ metric, op, value, compare, window, env, ...other
   return `${change}${metric}${of} ${SIGNS[op]} ${value} over ${describeMinutes(window)}`;
 }
 
-export function breaksRule({ metric, window, op, value }: Rule, measured: number): boolean {
+const CONDITION = /^\s*(\w+)\s*([<>]=?)\s*([-+.\de]+)\s+over\s+(\S+)\s*$/i;
+
+/**
+ * The members of a rule that `error_rate < 0.01 over 10m` names; undefined for a text of another form. They
+ * are not checked yet.
+ */
+export function parseCondition(text: string): object | undefined {
+  const [, metric, sign, value, window] = CONDITION.exec(text) ?? [];
+  const op = ALERT_OPERATORS.find((name) => SIGNS[name] === sign);
+  return op && { metric, op, value: Number(value), window };
+}
+
+/** Each issue with its place, on one line. */
+export function describeIssues(error: z.ZodError): string {
+  return error.issues.map(({ path, message }) => `${path.join('.') || 'the rule'}: ${message}`).join('; ');
+}
+
+/** The values of Query Metrics over a window, which is one row. */
+export type MetricValues = Partial<Record<Metric, number | null>>;
+
+/**
+ * The value of a metric; null if there is none: no requests are 0 requests, but have no rate and no time.
+ *
+ * @param values null if there was no row
+ */
+export function readValue(values: MetricValues | null, metric: Metric): number | null {
+  if (values) return values[metric] ?? null;
+  return metric === 'requests' || metric === 'requests_per_minute' ? 0 : null;
+}
+
+/**
+ * What a rule is about, as filters of Query Metrics.
+ *
+ * @param consumerId of the consumer that the rule names
+ */
+export function toFilters(
+  { env, method, path, group, status }: Rule,
+  consumerId: number | undefined,
+): MetricFilter[] {
+  const filters: MetricFilter[] = [];
+  if (env !== undefined) filters.push({ field: 'env', op: 'eq', value: env });
+  if (method !== undefined) filters.push({ field: 'method', op: 'eq', value: method.toUpperCase() });
+  if (path !== undefined) filters.push(filterPath(path));
+  if (consumerId !== undefined) filters.push({ field: 'consumer_id', op: 'eq', value: consumerId });
+  if (group !== undefined) filters.push({ field: 'consumer_group', op: 'eq', value: group });
+  if (status?.endsWith('xx')) filters.push({ field: 'status_class', op: 'eq', value: status });
+  else if (status !== undefined) filters.push({ field: 'status_code', op: 'eq', value: Number(status) });
+  return filters;
+}
+
+/** A pattern with `*`, as one of LIKE. */
+function filterPath(path: string): MetricFilter {
+  if (!path.includes('*')) return { field: 'path', op: 'eq', value: path };
+  return { field: 'path', op: 'like', value: path.replace(/[\\%_]/g, '\\$&').replace(/\*+/g, '%') };
+}
+
+/** Whether a measured value is beyond the limit of a rule. */
+export function isBeyond({ metric, window, op, value }: Rule, measured: number): boolean {
   if (metric === 'silence') return measured >= window;
   switch (op) {
     case 'gt':

@@ -5,7 +5,7 @@ import { AdminError } from '../../ops/admin/admin.error.js';
 import { createAdmin } from '../../ops/admin/admin.js';
 import type { AlertsAdmin, RulePlace } from '../../ops/admin/alerts.admin.js';
 import { runAudited } from './audit.js';
-import { count, examples, id } from './options.js';
+import { addRuleFilters, count, examples, id } from './options.js';
 import { printResult, printResults } from './output.js';
 import { withStore } from './with-store.js';
 
@@ -40,7 +40,7 @@ export function alertCommand(program: Command): void {
 }
 
 function addCreate(alert: Command): void {
-  addPlace(alert.command('create').description('create a rule'))
+  const create = addPlace(alert.command('create').description('create a rule'))
     .option('--name <name>', 'name of the rule; default: that of the preset')
     .addOption(new Option('--preset <preset>', 'begin with a ready-made rule').choices(Object.keys(PRESETS)))
     .option('--metric <metric>', 'a metric of Query Metrics, silence, or new_errors')
@@ -48,16 +48,10 @@ function addCreate(alert: Command): void {
     .option('--value <number>', 'limit of the metric', toNumber)
     .option('--last-week', 'compare the change to the same window of last week: 0.5 is half more')
     .option('--window <time>', 'length of a window, such as 10m, 2h or 1d')
-    .option('--min-requests <n>', 'with fewer requests a window says nothing', count)
     .option('--for <n>', 'fire if this many windows break the rule', count)
     .option('--of <m>', 'of the last windows, one a minute; default: --for', count)
-    .option('--severity <severity>', 'info, warning or critical')
-    .option('--env <name>', 'only this environment')
-    .option('--method <method>', 'only this method')
-    .option('--path <path>', 'only this endpoint; `*` matches any characters')
-    .option('--consumer <identifier>', 'only this consumer')
-    .option('--group <name>', 'only consumers of this group')
-    .option('--status <status>', 'only this status, such as 404 or 5xx')
+    .option('--severity <severity>', 'info, warning or critical');
+  addRuleFilters(create)
     .option('--quiet <hours>', 'tell nothing in these hours, such as 22:00-06:00')
     .option('--timezone <zone>', 'IANA timezone of these hours')
     .option('--webhook <urls...>', "tell these URLs, in the form of Alertmanager's webhook")

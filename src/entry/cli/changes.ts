@@ -1,9 +1,6 @@
 import { type Command, Option } from 'commander';
 import { MEASURES } from '../../api/changes/measure-change.js';
-import { Config, ConfigError } from '../../config/config.js';
-import { ServiceUnreachable, callService } from '../../mcp/call-service.js';
-import { AdminError } from '../../ops/admin/admin.error.js';
-import { parseJson } from '../../shared/json/parse-json.js';
+import { SERVICE_VARIABLES, askService, readAnswer } from './ask-service.js';
 import { count, examples, id, time } from './options.js';
 import { printResult } from './output.js';
 
@@ -45,7 +42,7 @@ export function changesCommand(program: Command): void {
     .option('--baseline-until <time>', 'end of the baseline; the start of the window when not given', time)
     .option('--env <name>', 'only this environment')
     .option('--limit <number>', 'groups of each dimension', count)
-    .addHelpText('after', '\nAPI_URL is the address of the service, API_KEY an API key for it.')
+    .addHelpText('after', SERVICE_VARIABLES)
     .addHelpText(
       'after',
       examples(
@@ -54,10 +51,7 @@ export function changesCommand(program: Command): void {
       ),
     )
     .action(async (options: ChangesOptions) => {
-      const { url, key } = new Config().api;
-      if (key === undefined) throw new ConfigError('Invalid configuration. API_KEY: must be set');
-      const address = `${url.replace(/\/+$/, '')}/v1/apps/${options.app}/changes`;
-      printResult(await explain(address, key, toBody(options)));
+      printResult(readAnswer(await askService(`apps/${options.app}/changes`, toBody(options))));
     });
 }
 
@@ -74,31 +68,4 @@ function toBody({ measure, since, sinceRelease, until, env, limit, ...baseline }
     ...(env !== undefined && { filters: [{ field: 'env', op: 'eq', value: env }] }),
     limit,
   };
-}
-
-/** @throws AdminError if the service refuses the question, or cannot be reached */
-async function explain(url: string, key: string, body: object): Promise<object> {
-  const { response, text } = await callService(url, key, body).catch((error: unknown) => {
-    throw error instanceof ServiceUnreachable ? new AdminError(error.message) : error;
-  });
-  const answer = readAnswer(text);
-  if (response.ok && typeof answer === 'object' && answer !== null) return answer;
-  throw new AdminError(describeRefusal(response.status, answer));
-}
-
-/** The JSON of an answer; null for another text, such as the page of a proxy. */
-function readAnswer(text: string): unknown {
-  try {
-    return parseJson(text);
-  } catch {
-    return null;
-  }
-}
-
-function describeRefusal(status: number, answer: unknown): string {
-  const { detail } = (answer ?? {}) as { detail?: string | { loc: string[]; msg: string }[] };
-  const reason = Array.isArray(detail)
-    ? detail.map(({ loc, msg }) => `${loc.slice(1).join('.')}: ${msg}`).join('; ')
-    : (detail ?? 'no answer of this service');
-  return `The service answered ${status}: ${reason}`;
 }

@@ -59,6 +59,18 @@ export function consumerIdentifier(value: string): string {
   return stored;
 }
 
+/** The options that say which requests a rule is about, and how many it needs. */
+export function addRuleFilters(command: Command): Command {
+  return command
+    .option('--min-requests <n>', 'with fewer requests a window says nothing', count)
+    .option('--env <name>', 'only this environment')
+    .option('--method <method>', 'only this method')
+    .option('--path <path>', 'only this endpoint; `*` matches any characters')
+    .option('--consumer <identifier>', 'only this consumer')
+    .option('--group <name>', 'only consumers of this group')
+    .option('--status <status>', 'only this status, such as 404 or 5xx');
+}
+
 /** Text for the end of a command's help. */
 export function examples(...commands: readonly string[]): string {
   return `\nExamples:\n${commands.map((command) => `  request-analytics ${command}`).join('\n')}`;

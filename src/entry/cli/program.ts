@@ -4,6 +4,7 @@ import { alertCommand } from './alert.js';
 import { appCommand } from './app.js';
 import { backupCommand, restoreCommand } from './backup.js';
 import { changesCommand } from './changes.js';
+import { checkCommand } from './check.js';
 import { collectorCommand } from './collector.js';
 import { consumerCommand } from './consumer.js';
 import { demoCommand } from './demo.command.js';
@@ -28,7 +29,7 @@ import { verifyCommand } from './verify.js';
 import { writeTokenCommand } from './write-token.js';
 
 const EXIT_CODES =
-  '\nExit codes: 0 done; 1 error or wrong usage; 2 doctor has findings; 78 invalid configuration; ' +
+  '\nExit codes: 0 done; 1 error or wrong usage, or a check does not hold; 2 doctor has findings, or check cannot tell; 78 invalid configuration; ' +
   '130 or 143 an import, export or restore was stopped; 141 output pipe closed.';
 
 /** By the headings of the help. */
@@ -38,6 +39,7 @@ const COMMANDS = {
     importCommand,
     exportCommand,
     changesCommand,
+    checkCommand,
     endpointCommand,
     consumerCommand,
     releaseCommand,

@@ -1,8 +1,8 @@
 import { AlertStore, type StoredRule } from '../../alerts/alert-store.js';
 import { composeTest } from '../../alerts/messages.js';
-import { RECEIVERS, RULE_NAME, describeIssues, toStored } from '../../alerts/rules-file.js';
+import { RECEIVERS, RULE_NAME, toStored } from '../../alerts/rules-file.js';
 import { NotDelivered, type SendConfig, send } from '../../alerts/send.js';
-import { type Channel, RULE, type Rule, describeRule } from '../../api/alerts/rule.js';
+import { type Channel, RULE, type Rule, describeIssues, describeRule } from '../../api/alerts/rule.js';
 import type { ClickHouse } from '../../store/client/clickhouse.client.js';
 import { AdminError } from './admin.error.js';
 import type { AppsAdmin } from './apps.admin.js';
