@@ -44,7 +44,12 @@ describe('request-analytics check', () => {
 
   it('says whether the value of Query Metrics meets the condition, by its exit code and one line', async () => {
     const found = await check('error_rate < 0.2 over 1h');
-    expect(found).toMatchObject({ code: 0, holds: true, condition: 'error_rate < 0.2 over 1h', requests: 40 });
+    expect(found).toMatchObject({
+      code: 0,
+      holds: true,
+      condition: 'error_rate < 0.2 over 1h',
+      requests: 40,
+    });
     const { since, until } = found as unknown as { since: string; until: string };
     expect(Date.parse(until) - Date.parse(since)).toBe(60 * MINUTE_MS);
     const [row] = await tenant.metrics({ since, until, metrics: ['error_rate', 'response_time_p95'] });
@@ -80,7 +85,12 @@ describe('request-analytics check', () => {
   });
 
   it('ends with 2 where it cannot be told, and never shows the key', async () => {
-    const refused = async (args: readonly string[], reason: RegExp, env: NodeJS.ProcessEnv = {}, code = 2) => {
+    const refused = async (
+      args: readonly string[],
+      reason: RegExp,
+      env: NodeJS.ProcessEnv = {},
+      code = 2,
+    ) => {
       const ended = await run(args, env);
       expect([ended.code, ended.err.join('\n'), ended.out]).toEqual([
         code,
