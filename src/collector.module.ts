@@ -17,7 +17,7 @@ import { RateLimitModule } from './access/rate-limit/rate-limit.module.js';
 import { WindowCounter } from './access/rate-limit/window.counter.js';
 import { BatchBuilder } from './write/batches/batch-builder.js';
 import { BatchCommitter } from './write/batches/batch-committer.js';
-import { InnerConsumers } from './write/batches/inner-consumers.js';
+import { InnerSpans } from './write/batches/inner-spans.js';
 import { InstanceCounts } from './write/batches/instance-counts.js';
 import { IntervalDays } from './write/batches/interval-days.js';
 import { RepeatedRecords } from './write/batches/repeated-records.js';
@@ -59,22 +59,24 @@ export class CollectorModule {
       { provide: StoreMonitor, useValue: monitor },
       { provide: Telemetry, useValue: telemetry },
     ];
+    const redactor = new Redactor(config.redaction);
     // One instance of each for everything that writes in this process.
     const ingestion: Provider[] = [
       { provide: NameRegistry, useValue: NameRegistry.create(store, coordinator, config.nameLimits) },
       { provide: RequestClaims, useValue: new RequestClaims(coordinator) },
       { provide: BatchLog, useValue: new BatchLog(store, coordinator) },
-      { provide: Redactor, useValue: new Redactor(config.redaction) },
+      { provide: Redactor, useValue: redactor },
+      { provide: InnerSpans, useValue: new InnerSpans(redactor) },
     ];
     const committer = {
       provide: BatchCommitter,
-      inject: [ClientApps, NameRegistry, RequestClaims, BatchLog, InnerConsumers],
+      inject: [ClientApps, NameRegistry, RequestClaims, BatchLog, InnerSpans],
       useFactory: (
         apps: ClientApps,
         names: NameRegistry,
         claims: RequestClaims,
         log: BatchLog,
-        consumers: InnerConsumers,
+        innerSpans: InnerSpans,
       ) => {
         const instances = new InstanceCounts(store, config.collector.spanCountDelayMs);
         const builder = new BatchBuilder(
@@ -85,7 +87,7 @@ export class CollectorModule {
           new IntervalDays(store),
           new RepeatedRecords(store),
           new ApiDocuments(store),
-          consumers,
+          innerSpans,
         );
         const locks = new MessageLocks(coordinator);
         const exceptions = new TraceExceptions(store, config.collector.spanCountDelayMs);
@@ -119,7 +121,6 @@ export class CollectorModule {
       controllers: [CollectorController, OtlpController, RequestsController],
       providers: [
         ClientApps,
-        InnerConsumers,
         WriteTokens,
         RefusedSenders,
         MessageIntake,

@@ -113,8 +113,8 @@ SETTINGS ttl_only_drop_parts = 1, non_replicated_deduplication_window = 10000;
 CREATE TABLE IF NOT EXISTS {database}.percentile_accuracy_v1 ON CLUSTER {cluster} AS {database}.percentile_accuracy_v1_local
 ENGINE = Distributed('{cluster}', '{database}', 'percentile_accuracy_v1_local', sipHash64(app_id));
 -- statement
--- What the metric of an instance counted and no span has assigned to a consumer, and spans with a consumer that the metric has not
--- counted yet. Both wait for each other for three days. A row with negative numbers takes from earlier ones, so rows are added up. Rows
+-- What the metric of an instance counted and no span has assigned to a consumer or an operation, and spans with one of these that the
+-- metric has not counted yet. Both wait for each other for three days. A row with negative numbers takes from earlier ones, so rows are added up. Rows
 -- that belong together have one `ends_at`; none of them is dropped while any is read.
 CREATE TABLE IF NOT EXISTS unassigned_requests_v1
 -- cluster: CREATE TABLE IF NOT EXISTS {database}.unassigned_requests_v1_local ON CLUSTER {cluster}
@@ -125,7 +125,9 @@ CREATE TABLE IF NOT EXISTS unassigned_requests_v1
     endpoint_id   UInt32 CODEC(ZSTD(1)),
     status_code   UInt16 CODEC(ZSTD(1)),
     measure       Enum8('time' = 0, 'received' = 1, 'sent' = 2),
-    consumer_id   UInt32 COMMENT '0: of a metric; else of spans' CODEC(ZSTD(1)),
+    consumer_id   UInt32 CODEC(ZSTD(1)),
+    source        Enum8('span' = 0, 'count' = 1, 'count_by_consumer' = 2) COMMENT 'count: of a metric that names no consumers',
+    operation_id  UInt32 COMMENT 'the endpoint that spans name where the metric names endpoint_id; 0: the same' CODEC(ZSTD(1)),
     sampled       Bool COMMENT 'whether a span stands for other requests too',
     starts_at     DateTime64(3, 'UTC') COMMENT 'the interval of a point, without its first millisecond; of a span twice its end' CODEC(Delta(8), ZSTD(1)),
     ends_at       DateTime64(3, 'UTC') CODEC(Delta(8), ZSTD(1)),

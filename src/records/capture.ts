@@ -114,6 +114,17 @@ export function findCapturedException(
 }
 
 /**
+ * The `captured_json` with an exception, if it has none. Names of members cannot match inside a JSON string.
+ */
+export function captureException(captured_json: string, exception: CapturedException): string {
+  const text = replaceUnwantedEscapes(toExceptionJson(exception));
+  return (captured_json || EMPTY_CAPTURE_JSON).replace(
+    ',"exception":null,"logs":[',
+    () => `,"exception":${text},"logs":[`,
+  );
+}
+
+/**
  * The `captured_json` of a request that has request headers alone. Each header is the JSON text of a pair
  * without NUL and lone surrogates.
  */

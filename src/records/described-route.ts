@@ -1,3 +1,5 @@
+import { removeOperation } from './operation.js';
+
 /** An operation of an OpenAPI document, or a route with a summary that a client library reported. */
 export interface DescribedRoute {
   method: string;
@@ -18,8 +20,11 @@ export interface DescribedRoute {
 
 const PARAMETER = /\{[^{}]*\}/g;
 
-/** Equal for templates that differ in the names of parameters, or by a slash at the end. */
+/**
+ * Equal for templates that differ in the names of parameters, or by a slash at the end. Documents have no
+ * operations within an endpoint.
+ */
 export function toTemplateKey(path: string): string {
-  const key = path.replaceAll(PARAMETER, '{}');
+  const key = removeOperation(path).replaceAll(PARAMETER, '{}');
   return key.length > 1 && key.endsWith('/') ? key.slice(0, -1) : key;
 }

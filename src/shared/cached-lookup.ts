@@ -32,6 +32,11 @@ export class CachedLookup<Value> {
     return this.entries?.get(key)?.value;
   }
 
+  /** The next `find` looks it up again. */
+  forget(key: string): void {
+    this.entries?.delete(key);
+  }
+
   private async start(key: string, load: () => Promise<Value>): Promise<Value> {
     const entry: Entry<Value> = { lookup: load() };
     this.entries?.set(key, entry);

@@ -1,6 +1,7 @@
 import { findCapturedException } from '../records/capture.js';
 import { findFingerprint } from '../records/error-fingerprint.js';
 import { dateTime64 } from '../records/names/id-generator.js';
+import { hasOperation } from '../records/operation.js';
 import type { RequestIds } from '../records/names/name-registry.js';
 import type { RequestRecord } from '../records/request-record.js';
 import { NIL_UUID } from '../shared/nil-uuid.js';
@@ -35,7 +36,8 @@ export function toErrorRow(
 }
 
 /**
- * The row of the exception of a failed request; undefined without one.
+ * The row of the exception of a failed request, or of an operation that failed within its response; undefined
+ * without one.
  *
  * @param requests the number of requests that this one stands for
  * @param isReported whether its client library reports the error: then the row is an example, and counts
@@ -50,17 +52,21 @@ export function findExceptionRow(
     isReported = false,
   }: { requests?: number | undefined; isReported?: boolean | undefined } = {},
 ): ErrorRow | undefined {
-  const captured = record.status_code < 500 ? undefined : findCapturedException(record.captured_json);
+  const isFailure = record.status_code >= 500;
+  const captured =
+    isFailure || hasOperation(record.path) ? findCapturedException(record.captured_json) : undefined;
   if (captured === undefined) return undefined;
+  // Client libraries report the exceptions of failed requests alone.
+  const isExample = isReported && isFailure;
   const { exception, trace_id } = captured;
   const error = {
     ...record,
     ...exception,
-    kind: isReported ? ('server' as const) : ('exception' as const),
+    kind: isExample ? ('server' as const) : ('exception' as const),
     location: [],
     sentry_event_id: exception.tracker_event_id ?? '',
     trace_id: trace_id !== null && HEX_TRACE_ID.test(trace_id) ? trace_id : '',
-    errors: isReported ? 0 : requests,
+    errors: isExample ? 0 : requests,
   };
   return toErrorRow(appId, error, ids);
 }

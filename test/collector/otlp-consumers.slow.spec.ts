@@ -19,6 +19,8 @@ interface Request {
   at: number;
   tookMs: number;
   route: string;
+  /** The method of MCP that its span names and the metric does not. */
+  operation?: string | undefined;
   status: number;
   consumer: string | null;
   size: number;
@@ -53,7 +55,7 @@ beforeEach(async () => {
 /** The beginning of a minute, so many minutes ago. */
 const minutesAgo = (minutes: number) => (Math.floor(Date.now() / MINUTE) - minutes) * MINUTE;
 
-function spanOf({ at, tookMs, route, status, consumer, size }: Request, traceState = '') {
+function spanOf({ at, tookMs, route, operation, status, consumer, size }: Request, traceState = '') {
   const end = BigInt(at) * MS;
   return serverSpan(
     {
@@ -61,6 +63,7 @@ function spanOf({ at, tookMs, route, status, consumer, size }: Request, traceSta
       'http.response.status_code': status,
       'http.response.body.size': size,
       ...(consumer !== null && { 'user.id': consumer }),
+      ...(operation !== undefined && { 'mcp.method.name': operation }),
     },
     {
       traceId: randomBytes(16),
@@ -139,12 +142,13 @@ async function nameConsumers(): Promise<Map<unknown, string | null>> {
   ]);
 }
 
-/** Sums by time, route, status and consumer, as sorted texts. */
+/** Sums by time, path, status and consumer, as sorted texts. */
 function sumUp(requests: readonly Request[], first: number): string[] {
   const sums = new Map<string, [requests: number, bytes: number]>();
-  for (const { at, route, status, consumer, size } of requests) {
+  for (const { at, route, operation, status, consumer, size } of requests) {
     const minute = Math.ceil((at - first) / MINUTE) - 1;
-    const key = [minute, route, status, consumer].join(' ');
+    const path = operation === undefined ? route : `${route}#${operation}`;
+    const key = [minute, path, status, consumer].join(' ');
     const [n, bytes] = sums.get(key) ?? [0, 0];
     sums.set(key, [n + 1, bytes + size]);
   }
@@ -174,6 +178,7 @@ const requestOf = (
       .map(([minute, ms]) => first + minute * MINUTE + ms),
     tookMs: fc.constantFrom(1, 50, 700, 90_000),
     route: fc.constantFrom('/users', '/items'),
+    operation: fc.constantFrom(undefined, undefined, 'tools/list', 'initialize'),
     status: fc.constantFrom(200, 404),
     consumer: fc.constantFrom(null, 'alice', 'bob', 'carol'),
     size: fc.integer({ min: 0, max: 5_000 }),
@@ -220,7 +225,7 @@ async function deliverAll(
   }
 }
 
-describe('consumers of an application whose metric is counted', () => {
+describe('consumers and operations of an application whose metric is counted', () => {
   it('have what their spans say, and the rest has none', async () => {
     const first = minutesAgo(40);
     const common = { at: first + 5_000, tookMs: 50, route: '/users', status: 200, isSampled: true };

@@ -60,6 +60,20 @@ const document = (paths: object, servers: string[] = []) => ({
 const name = ({ method, path }: { method: string; path: string }) => `${method} ${path}`;
 
 describe('GET /v1/apps/{app_id}/endpoints?include=inventory', () => {
+  it('compares operations within an endpoint by the endpoint', async () => {
+    await startup(document({ '/mcp': { post: { operationId: 'mcp' } }, '/rpc': { post: {} } }));
+    await tenant.write(
+      { method: 'POST', path: '/mcp#tools/call/{x}' },
+      { method: 'POST', path: '/mcp/#initialize' },
+    );
+    const { data, never_called } = await read();
+    expect(data.map(({ path, documented, operation_id }) => [path, documented, operation_id])).toEqual([
+      ['/mcp#tools/call/{x}', true, 'mcp'],
+      ['/mcp/#initialize', true, 'mcp'],
+    ]);
+    expect(never_called.map(name)).toEqual(['POST /rpc']);
+  });
+
   it('compares what was called with the document that the app sent', async () => {
     const getUser = { operationId: 'getUser', summary: 'Get a user', tags: ['users'], deprecated: true };
     await startup(

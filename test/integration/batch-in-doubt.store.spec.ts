@@ -9,7 +9,8 @@ import { Telemetry } from '../../src/telemetry/telemetry.js';
 import { BatchLog } from '../../src/write/batch-log.js';
 import { type AppMessage, BatchBuilder } from '../../src/write/batches/batch-builder.js';
 import { BatchCommitter } from '../../src/write/batches/batch-committer.js';
-import { InnerConsumers } from '../../src/write/batches/inner-consumers.js';
+import { InnerSpans } from '../../src/write/batches/inner-spans.js';
+import { Redactor } from '../../src/records/redaction/redactor.js';
 import { InstanceCounts } from '../../src/write/batches/instance-counts.js';
 import { IntervalDays } from '../../src/write/batches/interval-days.js';
 import { MessageLocks } from '../../src/write/batches/message-locks.js';
@@ -55,7 +56,7 @@ describe('a batch whose outcome is unknown until its claims have expired', () =>
       new IntervalDays(store),
       new RepeatedRecords(store),
       new ApiDocuments(store),
-      new InnerConsumers(),
+      new InnerSpans(new Redactor(null)),
     );
     const committer = new BatchCommitter(
       new BatchLog(store, coordinator),

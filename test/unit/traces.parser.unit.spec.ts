@@ -1,7 +1,8 @@
 import { create, toBinary } from '@bufbuild/protobuf';
 import { finish } from '../../src/shared/async/slices.js';
 import { ExportTraceServiceRequestSchema } from '../../src/sources/otlp/generated/opentelemetry/proto/collector/trace/v1/trace_service_pb.js';
-import { InnerConsumers } from '../../src/write/batches/inner-consumers.js';
+import { InnerSpans } from '../../src/write/batches/inner-spans.js';
+import { Redactor } from '../../src/records/redaction/redactor.js';
 import { readItems } from '../../src/sources/otlp/items.js';
 import { parseTraces } from '../../src/sources/otlp/traces.parser.js';
 
@@ -18,7 +19,7 @@ function parseSpan(members: object) {
   });
   const bytes = Buffer.from(toBinary(ExportTraceServiceRequestSchema, request));
   const context = { digest: 'x', env: undefined, now: NOW, maxSpanWeight: 1, expansion: { remaining: 0 } };
-  const consumers = new InnerConsumers().ofApp(1);
+  const consumers = new InnerSpans(new Redactor(null)).ofApp(1);
   const [message] = finish(parseTraces(readItems('traces', bytes, 'protobuf'), context, consumers));
   const [record] = message!.spans;
   return {

@@ -1,5 +1,7 @@
 import type { ClickHouse } from '../../store/client/clickhouse.client.js';
+import { CachedLookup } from '../../shared/cached-lookup.js';
 import { DEFAULT_LIMITS, type NameLimits } from '../../config/name-limits.js';
+import { hasOperation } from '../operation.js';
 import type { RequestRecord } from '../request-record.js';
 import { LocalCoordinator, type WriterCoordinator } from '../../coordination/writer-coordinator.js';
 import { ErasedConsumers, IS_ERASED } from './erased-consumers.js';
@@ -60,6 +62,14 @@ interface BatchNames {
 
 /** Characters of a cached consumer with a name alone. */
 const TYPICAL_ROW = 100;
+/** New ones of other processes are used within this time. */
+const OPERATED_REMEMBERED_MS = 5_000;
+const OPERATED = `
+SELECT id FROM endpoints_v1 FINAL
+WHERE app_id = {app_id:UInt32} AND (method, path) IN (
+  SELECT method, substring(path, 1, position(path, '#') - 1) FROM endpoints_v1
+  WHERE app_id = {app_id:UInt32} AND position(path, '#') > 0
+)`;
 const NAME_KINDS = ['environments', 'endpoints', 'consumers', 'consumerGroups'] as const;
 
 /**
@@ -71,11 +81,12 @@ export class NameRegistry {
   private readonly endpoints: NameTable;
   private readonly groups: NameTable;
   private readonly consumers: NameTable<ConsumerRow>;
+  private readonly operated = new CachedLookup<ReadonlySet<number>>(OPERATED_REMEMBERED_MS);
   /** The end of each app's queue of work. */
   private readonly tails = new Map<number, Promise<void>>();
 
   constructor(
-    store: ClickHouse,
+    private readonly store: ClickHouse,
     ids: IdGenerator,
     private readonly limits: NameLimitsLookup,
     private readonly erased = new ErasedConsumers(store),
@@ -144,6 +155,14 @@ export class NameRegistry {
     return resolved;
   }
 
+  /** The IDs of the endpoints of an app that have operations of their own. */
+  listOperated(appId: number): Promise<ReadonlySet<number>> {
+    return this.operated.find(String(appId), async () => {
+      const rows = await this.store.rows<{ id: number }>('names.operated', OPERATED, { app_id: appId });
+      return new Set(rows.map(({ id }) => id));
+    });
+  }
+
   private async resolveExclusive<R extends DimensionNames>(
     appId: number,
     records: readonly R[],
@@ -157,6 +176,8 @@ export class NameRegistry {
     const registered = await this.endpoints.lookup(appId, batchNames.endpoints);
     const { newEndpoints } = batchNames;
     const endpoints = await this.endpoints.findOrRegister(appId, newEndpoints, limits.endpoints, registered);
+    const isNew = (key: string) => hasOperation(key) && !registered.has(key);
+    if ([...newEndpoints.keys()].some(isNew)) this.operated.forget(String(appId));
     const consumers = await this.resolveConsumers(appId, batchNames.consumers, groups, limits.consumers);
     return records.map((record, index) => {
       const { env, method, path, consumer } = record;
@@ -258,14 +279,16 @@ function collectNames(records: readonly DimensionNames[]): BatchNames {
     if (path !== null) {
       const key = endpointKey(method, path);
       batchNames.endpoints.add(key);
+      // Operations are often named by clients, not by the application.
+      const isInferred = is_path_inferred || hasOperation(path);
       const named = batchNames.newEndpoints.get(key);
-      if (named) named.isInferred &&= is_path_inferred;
+      if (named) named.isInferred &&= isInferred;
       else if (registersPath)
         batchNames.newEndpoints.set(key, {
           members: { method, path },
           seenAt,
           index,
-          isInferred: is_path_inferred,
+          isInferred,
         });
     }
     if (consumer === null) continue;

@@ -1,8 +1,6 @@
 import { convertRouteSyntax } from './route-syntax.js';
+import { MAX_PATH } from '../../records/operation.js';
 import { sanitize, truncate } from '../../records/text.js';
-
-/** Code points of a path pattern: the limit of the `path` filter (docs/contract.md#limits). */
-export const MAX_PATH = 1024;
 
 const AUTHORITY = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i;
 /**

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import { MAX_PATH, extractPathname, inferPathPattern, normalizeRoutePattern } from './path-pattern.js';
+import { MAX_PATH } from '../../records/operation.js';
+import { extractPathname, inferPathPattern, normalizeRoutePattern } from './path-pattern.js';
 
 const anyText = fc.string({ unit: 'binary', maxLength: 2 * MAX_PATH });
 

@@ -10,6 +10,7 @@ import {
   explainFailure,
   textDecoder,
 } from '../../records/decoding/decoders.js';
+import { findMcpOperation } from '../decoding/mcp-operation.js';
 import { normalizeRoutePattern } from '../decoding/path-pattern.js';
 import {
   decodeMethod,
@@ -21,6 +22,7 @@ import {
 } from '../decoding/request-decoders.js';
 import { checkRetention, getLogsRetention } from '../../records/decoding/timestamps.js';
 import { isStaticAssetOrHealthCheck } from '../decoding/log-exclusion.js';
+import { addOperation } from '../../records/operation.js';
 import type { RequestRecord } from '../../records/request-record.js';
 import { MAX_RECORD_VALUES, hasMoreValues } from '../../records/limits.js';
 import { type SpanRecord, toSpanRecords } from '../../records/span-record.js';
@@ -68,27 +70,29 @@ function readItem(item: JsonObject, { env, now }: MessageContext, reader: Lenien
   if (expired !== undefined) throw new InvalidRecordError(expired);
   const url = decodeUrl(request.url, 'request.url');
   const pattern = reader.read(request.path, 'request.path', textDecoder) ?? '';
-  const path = pattern === '' ? null : normalizeRoutePattern(pattern);
+  const route = pattern === '' ? null : normalizeRoutePattern(pattern);
   const capture = readItemCapture(item, request, response, reader);
   const client_ip = findClientAddress(capture.request_headers);
+  const method = decodeMethod(request.method, 'request.method');
+  const status_code = decodeStatusCode(getField(response, 'status_code'), 'response.status_code');
   const responseTime = getField(response, 'response_time');
   const record: RequestRecord = {
     request_uuid: decodeUuid(item.uuid, 'uuid'),
     timestamp,
     env,
     consumer: readConsumer(request.consumer, 'request.consumer', reader),
-    method: decodeMethod(request.method, 'request.method'),
-    path,
+    method,
+    path: addOperation(route, findMcpOperation(method, status_code, capture.request_headers)),
     is_path_inferred: false,
     url,
-    status_code: decodeStatusCode(getField(response, 'status_code'), 'response.status_code'),
+    status_code,
     request_size_bytes: reader.read(request.size, 'request.size', sizeDecoder),
     response_size_bytes: reader.read(response.size, 'response.size', sizeDecoder),
     response_time_ms: reader.read(responseTime, 'response.response_time', secondsDecoder),
     client_ip,
     client_country_iso_code: lookUpCountry(client_ip),
     excluded_from_logs: isStaticAssetOrHealthCheck(
-      path,
+      route,
       url,
       getHeader(capture.request_headers, 'user-agent'),
     ),

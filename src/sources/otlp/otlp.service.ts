@@ -9,7 +9,7 @@ import type { Steps } from '../../shared/async/slices.js';
 import { isTooLarge } from '../decoding/gunzip.js';
 import { InvalidRecordError } from '../../records/decoding/decoders.js';
 import { MessageIntake } from '../intake/message-intake.js';
-import { type BodyConsumers, InnerConsumers } from '../../write/batches/inner-consumers.js';
+import { type BodySpans, InnerSpans } from '../../write/batches/inner-spans.js';
 import type { Message } from '../../write/batches/message.js';
 import { TokenAuthentication } from '../intake/token-authentication.js';
 import { UnpackLimit } from '../intake/unpack-limit.js';
@@ -27,16 +27,11 @@ const gunzipAsync = promisify<Buffer, { maxOutputLength: number }, Buffer>(gunzi
 const PARSERS: Readonly<
   Record<
     Signal,
-    (
-      bytes: Buffer,
-      encoding: Encoding,
-      context: BodyContext,
-      findConsumers: () => BodyConsumers,
-    ) => Steps<Message[]>
+    (bytes: Buffer, encoding: Encoding, context: BodyContext, findSpans: () => BodySpans) => Steps<Message[]>
   >
 > = {
-  traces: (bytes, encoding, context, findConsumers) =>
-    parseTraces(readItems('traces', bytes, encoding), context, findConsumers()),
+  traces: (bytes, encoding, context, findSpans) =>
+    parseTraces(readItems('traces', bytes, encoding), context, findSpans()),
   metrics: (bytes, encoding, context) => parseMetrics(readItems('metrics', bytes, encoding), context),
   logs: (bytes, encoding, context) => parseLogs(readItems('logs', bytes, encoding), context),
 };
@@ -51,7 +46,7 @@ export class OtlpService {
   constructor(
     private readonly authentication: TokenAuthentication,
     private readonly intake: MessageIntake,
-    private readonly innerConsumers: InnerConsumers,
+    private readonly innerSpans: InnerSpans,
     { collector }: Config,
   ) {
     this.maxBytes = collector.maxOtlpBytes;
@@ -86,9 +81,9 @@ export class OtlpService {
             maxSpanWeight: this.maxSpanWeight,
             expansion: { remaining: this.maxBytes },
           };
-          const findConsumers = () => this.innerConsumers.ofApp(app.id);
+          const findSpans = () => this.innerSpans.ofApp(app.id);
           const parsed = await parseOr400(() =>
-            work.run(PARSERS[signal](bytes, encoding, context, findConsumers)),
+            work.run(PARSERS[signal](bytes, encoding, context, findSpans)),
           );
           // Summed before names above an app's limits are added: their spans and points are stored.
           rejected = parsed.reduce((sum, message) => sum + message.rejected.count, 0);

@@ -39,7 +39,7 @@ import {
   limitHeaders,
 } from '../../records/limits.js';
 import type { SpanRecord } from '../../records/span-record.js';
-import type { BodyConsumers } from '../../write/batches/inner-consumers.js';
+import type { BodySpans } from '../../write/batches/inner-spans.js';
 import type { Message, SpanCount } from '../../write/batches/message.js';
 import { findClientAddress } from '../decoding/client-address.js';
 import {
@@ -51,6 +51,9 @@ import {
   limitedAttributesJson,
   toPath,
 } from './attributes.js';
+import { findMcpOperation } from '../decoding/mcp-operation.js';
+import { OPERATION_ATTRIBUTES, findOperation } from './operations.js';
+import { addOperation, hasOperation } from '../../records/operation.js';
 import { isValidId, toHex, toMilliseconds } from './encoding.js';
 import { findFramework } from './framework.js';
 import {
@@ -67,6 +70,11 @@ type Expansion = BodyContext['expansion'];
 
 const MAX_INT64 = 2n ** 63n - 1n;
 const NAMES_CONSUMER: ReadonlySet<string> = new Set(CONSUMER_ATTRIBUTES);
+const NAMES_OPERATION: ReadonlySet<string> = new Set(OPERATION_ATTRIBUTES);
+/** Further ones of a span do not count. */
+const MAX_LINKS = 8;
+/** Kinds of the spans of what is done for a request; one of kind CLIENT is a request to another server. */
+const SERVES: ReadonlySet<Span_SpanKind> = new Set([Span_SpanKind.SERVER, Span_SpanKind.INTERNAL]);
 const MAX_NAME = 1_024;
 const MAX_SCOPE = 256;
 
@@ -90,7 +98,7 @@ const ASGI_MESSAGE = / http (?:send|receive)$/;
 export function* parseTraces(
   parts: Parts<Span>,
   context: BodyContext,
-  consumers: BodyConsumers,
+  innerSpans: BodySpans,
 ): Steps<Message[]> {
   let [name, version] = ['', ''];
   const shorten = (text = '') => truncate(sanitize(text), MAX_SCOPE);
@@ -98,9 +106,9 @@ export function* parseTraces(
     if (part.kind === 'resource') message.framework ??= findFramework(part.resource, part.scopes);
     else if (part.kind === 'scope')
       [name, version] = [shorten(part.scope?.name), shorten(part.scope?.version)];
-    else addSpan(message, part.item, name, version, context, consumers);
+    else addSpan(message, part.item, name, version, context, innerSpans);
   });
-  yield* consumers.assign(messages);
+  yield* innerSpans.assign(messages);
   return messages;
 }
 
@@ -110,7 +118,7 @@ function addSpan(
   scopeName: string,
   scopeVersion: string,
   context: BodyContext,
-  consumers: BodyConsumers,
+  innerSpans: BodySpans,
 ): void {
   if (span.kind !== Span_SpanKind.SERVER && ASGI_MESSAGE.test(span.name)) return;
   const fault = findFault(span, context.now);
@@ -126,13 +134,26 @@ function addSpan(
   });
   span.attributes.splice(MAX_ATTRIBUTES);
   message.spans.push(record);
-  if (span.kind === Span_SpanKind.SERVER) addRequest(message, span, record, context);
-  else if (span.attributes.some(({ key }) => NAMES_CONSUMER.has(key))) {
+  if (span.kind === Span_SpanKind.SERVER && addRequest(message, span, record, context)) return;
+  const has = (keys: ReadonlySet<string>) => span.attributes.some(({ key }) => keys.has(key));
+  if (has(NAMES_CONSUMER)) {
     const reader = new LenientReader();
     const consumer = findConsumer(new Attributes(span.attributes), 'spans[].consumer', reader);
     message.rejected.addMembers(reader.ignored);
-    if (consumer) consumers.addNamed(record, consumer);
+    if (consumer) innerSpans.addConsumer(record, consumer);
   }
+  if (!SERVES.has(span.kind) || !has(NAMES_OPERATION)) return;
+  const attributes = new Attributes(span.attributes);
+  const name = findOperation(attributes);
+  if (name === null) return;
+  const links = span.links
+    .slice(0, MAX_LINKS)
+    .flatMap(({ traceId, spanId }) =>
+      isValidId(traceId, 16) && isValidId(spanId, 8)
+        ? { trace_id: toHex(traceId), span_id: toHex(spanId) }
+        : [],
+    );
+  innerSpans.addOperation(record, links, { name, error: findOperationError(span, attributes) });
 }
 
 /** Why a span is rejected; undefined if it is accepted. */
@@ -188,16 +209,16 @@ function formatNanoseconds(epochNs: bigint): string {
   return `${date.toISOString().slice(0, -5)}.${String(epochNs % 1_000_000_000n).padStart(9, '0')}Z`;
 }
 
-/** Logs and counts the request of a SERVER span. */
+/** Logs and counts the request of a SERVER span. Returns whether it is one. */
 function addRequest(
   message: Message,
   span: Span,
   record: SpanRecord,
   { expansion, maxSpanWeight }: BodyContext,
-): void {
+): boolean {
   const reader = new LenientReader();
   const request = readRequest(span, record, { env: message.env, expansion, reader });
-  if (request === undefined) return;
+  if (request === undefined) return false;
   message.rejected.addMembers(reader.ignored);
   if (!request.excluded_from_logs) message.logs.push(request);
   let weight = findWeight(span.traceState, record.span_id);
@@ -208,6 +229,7 @@ function addRequest(
     );
   }
   message.spanCounts.push(countRequest(request, record, weight, hasDuration(span)));
+  return true;
 }
 
 /** The request of a span; undefined without a method: then it is not an HTTP request. */
@@ -223,7 +245,7 @@ function readRequest(
     reader.read(value, `spans[].${name}`, decoder);
   const route = attributes.findText('http.route');
   const hasRoute = span.name.startsWith(`${method} /`) && hasRouteInName(scope_name, scope_version);
-  const path = toPath(route ?? (hasRoute ? span.name.slice(method.length + 1) : ''), scope_name);
+  const pattern = toPath(route ?? (hasRoute ? span.name.slice(method.length + 1) : ''), scope_name);
   const url = read('url', findUrl(attributes), urlDecoder) ?? '/';
   const status = findStatusCode(attributes, span.status?.code === Status_StatusCode.ERROR);
   const status_code = read('http.response.status_code', status, statusCodeDecoder) ?? 0;
@@ -233,10 +255,15 @@ function readRequest(
   const response_size_bytes = read('http.response.body.size', sent, sizeDecoder);
   const consumer = findConsumer(attributes, 'spans[].consumer', reader);
   const capture = readCapture(span, attributes, { trace_id, status_code }, expansion);
+  const operation =
+    findOperation(attributes) ?? findMcpOperation(method, status_code, capture.request_headers);
+  const path = addOperation(pattern, operation);
+  const isWithin = hasOperation(path) && status_code < 500;
+  const exception = isWithin ? findOperationError(span, attributes) : capture.exception;
   const client_ip = findClient(attributes, capture.request_headers);
   const agent = attributes.findText('user_agent.original', 'http.user_agent');
   const excluded_from_logs = isStaticAssetOrHealthCheck(
-    path,
+    pattern,
     url,
     agent ?? getHeader(capture.request_headers, 'user-agent'),
   );
@@ -258,7 +285,7 @@ function readRequest(
     client_ip,
     client_country_iso_code: lookUpCountry(client_ip),
     excluded_from_logs,
-    captured_json: toCaptureJson(capture),
+    captured_json: toCaptureJson({ ...capture, exception }),
   };
 }
 
@@ -411,5 +438,27 @@ function findException({ events }: Span, spanAttributes: Attributes): CapturedEx
     message: truncate(message, MAX_MESSAGE),
     stacktrace: truncate(attributes.findText('exception.stacktrace') ?? '', MAX_STACKTRACE),
     tracker_event_id: spanAttributes.findText('apitally.exception.sentry_event_id') ?? null,
+  };
+}
+
+/** The error of an operation, whatever status the response has; null if the span has none. */
+function findOperationError(span: Span, attributes: Attributes): CapturedException | null {
+  const code = attributes.findNumber('rpc.jsonrpc.error_code', 'rpc.response.status_code', 'rpc.status_code');
+  const given = attributes.findText('error.type');
+  // Of a response with 404 and the like, `error.type` is the status.
+  const named = given === String(findStatusCode(attributes, false)) ? undefined : given;
+  const type = named ?? (code ? String(code) : undefined);
+  if (!type && span.status?.code !== Status_StatusCode.ERROR) return null;
+  const exception = findException(span, attributes);
+  const message = [
+    exception?.message,
+    attributes.findText('rpc.jsonrpc.error_message'),
+    span.status?.message,
+  ].find(Boolean);
+  return {
+    type: truncate([type, exception?.type].find(Boolean) ?? 'Error', MAX_TYPE),
+    message: truncate(sanitize(message ?? ''), MAX_MESSAGE),
+    stacktrace: exception?.stacktrace ?? '',
+    tracker_event_id: exception?.tracker_event_id ?? null,
   };
 }

@@ -4,6 +4,7 @@ import { NIL_UUID } from '../../shared/nil-uuid.js';
 import { type KnownRequests, type RequestKey, requestKey } from '../known-requests.js';
 import { dateTime64 } from '../../records/names/id-generator.js';
 import type { DimensionNames, NameRegistry, WithIds } from '../../records/names/name-registry.js';
+import { hasOperation, removeOperation } from '../../records/operation.js';
 import type { RequestRecord } from '../../records/request-record.js';
 import { encodePieces, toCountRow, toLogRow, weighCount, weighError, weighRequest } from '../row-encoder.js';
 import { type DeprecationRow, findDeprecationRows } from '../deprecation-rows.js';
@@ -20,7 +21,7 @@ import {
   weighDocument,
   weighLogMessage,
 } from './message.js';
-import type { InnerConsumers } from './inner-consumers.js';
+import type { InnerSpans } from './inner-spans.js';
 import type { CountedRecordRow, RepeatedRecords } from './repeated-records.js';
 import type { DueInstances, InstanceCounts, InstanceRows } from './instance-counts.js';
 import type { IntervalDays } from './interval-days.js';
@@ -31,6 +32,9 @@ export interface AppMessage extends MessageKey {
   app: ClientApp;
   message: Message;
 }
+
+/** By app, the IDs of endpoints that have operations of their own. */
+export type OperatedEndpoints = ReadonlyMap<number, ReadonlySet<number>>;
 
 /** A request with its identity, and its message. */
 interface MessageRequest extends RequestKey {
@@ -61,10 +65,18 @@ export class BatchBuilder {
     private readonly intervals: IntervalDays,
     private readonly repeated: RepeatedRecords,
     private readonly documents: ApiDocuments,
-    private readonly innerConsumers: InnerConsumers,
+    private readonly innerSpans: InnerSpans,
   ) {}
 
-  async build(messages: readonly AppMessage[]): Promise<Batch> {
+  async findOperated(messages: readonly AppMessage[]): Promise<OperatedEndpoints> {
+    const operated = new Map<number, ReadonlySet<number>>();
+    for (const appId of groupByApp(messages).keys())
+      operated.set(appId, await this.names.listOperated(appId));
+    return operated;
+  }
+
+  /** @param operated found before the claims on the instances of the messages were made */
+  async build(messages: readonly AppMessage[], operated: OperatedEndpoints): Promise<Batch> {
     const requests = requestsIn(messages);
     const unknown = groupByApp(await this.knownRequests.filterUnknown(requests));
     const rows = noRows();
@@ -72,8 +84,9 @@ export class BatchBuilder {
     for (const [appId, appMessages] of groupByApp(messages)) {
       await work.wait(this.updateFramework(appMessages));
       // Spans that arrived while the requests waited.
-      await work.run(this.innerConsumers.ofApp(appId).assign(appMessages.map(({ message }) => message)));
-      await this.addRows(rows, appId, appMessages, unknown.get(appId) ?? [], work);
+      await work.run(this.innerSpans.ofApp(appId).assign(appMessages.map(({ message }) => message)));
+      const known = operated.get(appId) ?? new Set();
+      await this.addRows(rows, appId, appMessages, unknown.get(appId) ?? [], known, work);
     }
     return {
       id: randomUUID(),
@@ -118,21 +131,28 @@ export class BatchBuilder {
     appId: number,
     appMessages: readonly AppMessage[],
     requests: readonly MessageRequest[],
+    operated: ReadonlySet<number>,
     work: Slices,
   ): Promise<void> {
     const messages = appMessages.map(({ message }) => message);
     // Names first: counts refer to consumers by identifier only.
     const names = messages.flatMap((message) => message.names.map((record) => ({ message, record })));
     const counts = messages.flatMap((message) => message.counts.map((record) => ({ message, record })));
-    const reported = messages.flatMap((message) => message.errors.map((record) => ({ message, record })));
+    const reportedErrors = messages.flatMap((message) =>
+      message.errors.map((record) => ({ message, record })),
+    );
     const measured = messages.flatMap((message) => message.points.map((record) => ({ message, record })));
-    const keys = [...reported.map(({ record }) => record.record), ...measured.map(({ record }) => record)];
+    const keys = [
+      ...reportedErrors.map(({ record }) => record.record),
+      ...measured.map(({ record }) => record),
+    ];
     const repeated = await this.repeated.find(appId, keys.filter(hasKey), rows.counted_records_v1);
-    const errors = reported.filter(({ record }) => !record.record || !repeated.has(record.record));
+    const errors = reportedErrors.filter(({ record }) => !record.record || !repeated.has(record.record));
     const points = measured.filter(({ record }) => !hasKey(record) || !repeated.has(record));
     const logged = requests.flatMap(({ message, record }) => (record ? [{ message, record }] : []));
     const named = await this.resolve(appId, names);
-    await work.forEach(await work.wait(this.resolve(appId, counts)), ({ record, ids }) => {
+    const summed = await work.wait(this.resolve(appId, counts));
+    await work.forEach(summed, ({ record, ids }) => {
       rows.request_counts.push(toCountRow(appId, record, ids));
     });
     const represented = new Map(
@@ -155,7 +175,22 @@ export class BatchBuilder {
     });
     const counted = counts.map(({ record }) => record);
     for (const row of await this.intervals.findNew(appId, counted)) rows.percentile_accuracy_v1.push(row);
-    await work.wait(this.addInstanceCounts(rows, appId, messages, requests, points));
+    const reported = logged.flatMap(({ record }, index) => {
+      const { ids } = placed[index] ?? {};
+      return ids && hasOperation(record.path) && !represented.has(record.request_uuid) ? { record, ids } : [];
+    });
+    const routes = await this.resolveRoutes(
+      appId,
+      reported.map(({ record }) => record),
+    );
+    const routeIds = new Set(routes.values());
+    await this.instances.assignOperations(
+      appId,
+      summed.filter(({ ids }) => operated.has(ids.endpoint_id) || routeIds.has(ids.endpoint_id)),
+      reported.map(({ record, ids }, index) => ({ record, ids, route_id: routes.get(index) ?? 0 })),
+      rows,
+    );
+    await work.wait(this.addInstanceCounts(rows, appId, messages, requests, points, operated));
     const envIds = new Map(names.map(({ record }, index) => [record.env, named[index]?.ids.app_env_id]));
     const documents = messages.flatMap(({ env, apiDocument, report }) => {
       const subject = { app_env_id: envIds.get(env) ?? 0, is_imported: false };
@@ -183,6 +218,7 @@ export class BatchBuilder {
     messages: readonly Message[],
     requests: readonly MessageRequest[],
     points: readonly { message: Message; record: MetricPoint }[],
+    known: ReadonlySet<number>,
   ): Promise<void> {
     const unseen = new Map(requests.map(({ request_uuid, message }) => [request_uuid, message]));
     const isNew = (request_uuid: string, message: Message) =>
@@ -193,13 +229,35 @@ export class BatchBuilder {
         .map((record) => ({ message, record })),
     );
     if (spans.length === 0 && points.length === 0) return;
-    const resolve = async <R extends DimensionNames>(entries: readonly { message: Message; record: R }[]) =>
-      (await this.resolve(appId, entries)).map(({ record, ids }, index) => ({
+    const operated = new Set(known);
+    const resolve = async <R extends DimensionNames>(entries: readonly { message: Message; record: R }[]) => {
+      const resolved = await this.resolve(appId, entries);
+      const routes = await this.resolveRoutes(
+        appId,
+        entries.map(({ record }) => record),
+      );
+      for (const id of routes.values()) operated.add(id);
+      return resolved.map(({ record, ids }, index) => ({
         instance: entries[index]?.message.instanceUuid ?? NIL_UUID,
         record,
         ids,
+        route_id: routes.get(index) ?? ids.endpoint_id,
       }));
-    await this.instances.count(appId, await resolve(spans), await resolve(points), rows);
+    };
+    await this.instances.count(appId, await resolve(spans), await resolve(points), operated, rows);
+  }
+
+  /** The IDs of the endpoints of records with an operation, without it, by the index of the record. */
+  private async resolveRoutes(
+    appId: number,
+    records: readonly DimensionNames[],
+  ): Promise<ReadonlyMap<number, number>> {
+    const indices = records.flatMap(({ path }, index) => (hasOperation(path) ? index : []));
+    const routes = records.flatMap((record) =>
+      hasOperation(record.path) ? { ...record, path: removeOperation(record.path) } : [],
+    );
+    const resolved = await this.names.resolve(appId, routes);
+    return new Map(indices.map((index, nth) => [index, resolved[nth]?.ids.endpoint_id ?? 0]));
   }
 
   /** Resolves names; those beyond the app's limits count as rejected entries of their messages. */

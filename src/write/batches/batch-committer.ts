@@ -5,11 +5,12 @@ import { RequestContext } from '../../telemetry/request-context.js';
 import { type Batch, type BatchLog, type Recovery, messageKey } from '../batch-log.js';
 import { NIL_UUID } from '../../shared/nil-uuid.js';
 import { requestKey } from '../known-requests.js';
+import { hasOperation } from '../../records/operation.js';
 import { type Hold, LeaseLost } from '../../coordination/lease.js';
 import type { RequestClaims } from '../request-claims.js';
 import type { Telemetry } from '../../telemetry/telemetry.js';
 import { ApiDocuments } from './api-documents.js';
-import { type AppMessage, type BatchBuilder, requestsIn } from './batch-builder.js';
+import { type AppMessage, type BatchBuilder, type OperatedEndpoints, requestsIn } from './batch-builder.js';
 import { BatchQueue } from './batch-queue.js';
 import type { DueInstances, InstanceCounts } from './instance-counts.js';
 import type { MessageLocks } from './message-locks.js';
@@ -174,7 +175,9 @@ export class BatchCommitter {
     const { unseen, rejected } = await this.batchLog.filterUnseen(messages);
     if (unseen.length > 0) {
       const requests = requestsIn(unseen).map(requestKey);
-      const keys = [...new Set([...requests, ...instanceKeysIn(unseen), ...documentKeysIn(unseen)])];
+      const operated = await this.builder.findOperated(unseen);
+      const instances = instanceKeysIn(unseen, operated);
+      const keys = [...new Set([...requests, ...instances, ...documentKeysIn(unseen)])];
       await this.claims.run(keys, WAIT_FOR_CLAIMS_MS, async (hold) => {
         const unfinished = await this.batchLog.finish(requests);
         for (const message of unfinished.size > 0 ? unseen : [])
@@ -183,7 +186,7 @@ export class BatchCommitter {
             if (earlier) rejected.set(message, earlier.reason);
           }
         const free = unseen.filter((message) => !rejected.has(message));
-        if (free.length > 0) await this.write(await this.builder.build(free), hold);
+        if (free.length > 0) await this.write(await this.builder.build(free, operated), hold);
       });
     }
     return rejected;
@@ -238,16 +241,19 @@ export class BatchCommitter {
 }
 
 /**
- * The claims on the instances of messages that count by spans, by metrics or by log records. The decisions
- * how an instance is counted, and whether a record was counted before, are made once.
+ * The claims on the instances of messages that count by spans, by metrics or by log records, and on what
+ * client libraries count by routes that have operations. The decisions how an instance is counted, whether a
+ * record was counted before, and which operation a counted request had, are made once.
  */
-function instanceKeysIn(messages: readonly AppMessage[]): string[] {
-  return messages
-    .filter(
-      ({ message: { spanCounts, points, errors } }) =>
-        spanCounts.length > 0 || points.length > 0 || errors.some(({ record }) => record !== undefined),
-    )
-    .map(({ app_id, message }) => instanceKey(app_id, message.instanceUuid ?? NIL_UUID));
+function instanceKeysIn(messages: readonly AppMessage[], operated: OperatedEndpoints): string[] {
+  return messages.flatMap(
+    ({ app_id, message: { instanceUuid, spanCounts, points, errors, counts, logs } }) => {
+      if (spanCounts.length > 0 || points.length > 0 || errors.some(({ record }) => record !== undefined))
+        return instanceKey(app_id, instanceUuid ?? NIL_UUID);
+      const isOperated = counts.length > 0 && (operated.get(app_id)?.size ?? 0) > 0;
+      return isOperated || logs.some(({ path }) => hasOperation(path)) ? instanceKey(app_id, NIL_UUID) : [];
+    },
+  );
 }
 
 /** The claims on the documents of apps, of which one writer chooses those to store. */

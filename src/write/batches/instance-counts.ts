@@ -2,18 +2,20 @@ import { LRUCache } from 'lru-cache';
 import type { ClickHouse } from '../../store/client/clickhouse.client.js';
 import { chunkForLookup } from '../../shared/chunk.js';
 import { hashUuid } from '../../shared/hash-uuid.js';
-import type { Bin, Measure } from '../../records/bins.js';
+import { type Bin, type Measure, findBin } from '../../records/bins.js';
 import { dateTime64 } from '../../records/names/id-generator.js';
-import type { RequestIds } from '../../records/names/name-registry.js';
+import type { RequestIds, WithIds } from '../../records/names/name-registry.js';
+import type { CountRecord, RequestRecord } from '../../records/request-record.js';
+import { NIL_UUID } from '../../shared/nil-uuid.js';
 import { toCountRow } from '../row-encoder.js';
 import type { MetricPoint, SpanCount } from './message.js';
 import { subtractBins } from './bucket-places.js';
 import {
   type AssignmentRows,
-  ConsumerAssignment,
+  RequestAssignment,
   type Interval,
   type Requests,
-} from './consumer-assignment.js';
+} from './request-assignment.js';
 import { type AccuracyRow, utcDay } from './interval-days.js';
 import { Slices } from '../../shared/async/slices.js';
 
@@ -26,6 +28,8 @@ export interface OfInstance<R> {
   instance: string;
   record: R;
   ids: RequestIds;
+  /** The endpoint without the operation. */
+  route_id: number;
 }
 
 /** The rows of counts, and the rows needed to count later ones. */
@@ -84,6 +88,8 @@ const SIZES = ['received', 'sent'] as const;
 /** How long before the start of a point its first request may have ended; intervals of deltas may adjoin. */
 const FIRST_OF_DELTA_MS = 100;
 const FIRST_OF_STREAM_MS = 1_000;
+/** How long before their time the requests of a client library's counts may have ended. */
+const SYNC_MS = 600_000;
 /** Larger errors say no more. */
 const MAX_ERROR = 1_000_000;
 
@@ -130,21 +136,26 @@ GROUP BY s.stream`;
  */
 export class InstanceCounts {
   private readonly bySpans = new LRUCache<string, true>({ max: MAX_CACHED_DECISIONS });
-  private readonly assignment: ConsumerAssignment;
+  private readonly assignment: RequestAssignment;
 
   /** @param delayMs how long an instance's spans wait for its metric */
   constructor(
     private readonly store: ClickHouse,
     private readonly delayMs: number,
   ) {
-    this.assignment = new ConsumerAssignment(store);
+    this.assignment = new RequestAssignment(store);
   }
 
-  /** Adds the rows for new counts of spans and new points of metrics of an app. */
+  /**
+   * Adds the rows for new counts of spans and new points of metrics of an app.
+   *
+   * @param operated endpoints of the app that have operations of their own
+   */
   async count(
     appId: number,
     spans: readonly OfInstance<SpanCount>[],
     points: readonly OfInstance<MetricPoint>[],
+    operated: ReadonlySet<number>,
     rows: InstanceRows,
   ): Promise<void> {
     const instances = [...new Set([...spans, ...points].map(({ instance }) => instance))];
@@ -194,23 +205,50 @@ export class InstanceCounts {
       add(instance_uuid, added.row);
       if (counted.has(instance_uuid)) measured.push(added.requests);
     });
-    // Only what names no consumers itself is assigned by spans.
+    // Only what names no consumers itself is assigned to consumers by spans.
     const naming = new Set(
       points.filter(({ record }) => record.names_consumers).map(({ instance }) => instance),
     );
     const isUnnamed = ({ instance_uuid }: { instance_uuid: string }) => !naming.has(instance_uuid);
     const seen = spans.filter(({ instance }) => counted.get(instance) !== 'spans');
-    const withConsumer = seen.filter(({ ids }) => ids.consumer_id !== 0);
+    const assignable = seen.filter(
+      ({ ids, route_id }) => ids.consumer_id !== 0 || ids.endpoint_id !== route_id,
+    );
     const unnamed = measured.filter(isUnnamed);
+    const isOpen = (of: Interval) => isUnnamed(of) || operated.has(of.endpoint_id);
     await this.assignment.assign(
       appId,
-      [...unnamed, ...withConsumer.flatMap(listMeasures)],
-      intervals.filter(isUnnamed),
+      [...measured.filter(isOpen), ...assignable.flatMap(listMeasures)],
+      intervals.filter(isOpen),
       (instance) => (counted.get(instance) ?? 'spans') !== 'spans',
       rows,
     );
-    for (const row of listActivity(appId, withConsumer)) rows.request_counts.push(row);
+    for (const row of listActivity(appId, assignable)) rows.request_counts.push(row);
     for (const row of sumCoverage(appId, unnamed, seen)) rows.consumer_coverage_v1.push(row);
+  }
+
+  /**
+   * Gives requests that client libraries counted by their route to the operations of logged ones. Log files
+   * name no instance.
+   *
+   * @param counts of endpoints that have operations
+   */
+  async assignOperations(
+    appId: number,
+    counts: readonly WithIds<CountRecord>[],
+    logged: readonly (WithIds<RequestRecord> & { route_id: number })[],
+    rows: InstanceRows,
+  ): Promise<void> {
+    const counted = counts.flatMap((count): Requests[] => {
+      const { record, ids } = count;
+      const names = { ...ids, ...toInterval(count), status_code: record.status_code };
+      const { timestamp, requests, bins } = record;
+      const times = { measure: 'time' as const, requests, bytes: 0, bins: listBins(bins, 'time') };
+      return [times, ...listSizes(record)].map((of) => ({ ...names, ...of, ...BY_CONSUMER, timestamp }));
+    });
+    const seen = logged.flatMap(listLoggedMeasures);
+    if (counted.length + seen.length > 0)
+      await this.assignment.assign(appId, [...counted, ...seen], counts.map(toInterval), () => true, rows);
   }
 
   /** Instances that are counted by one name of the metric, and whose points of the other begin after that. */
@@ -474,43 +512,92 @@ function pointRow(appId: number, point: MetricPoint, { count, sum, bins }: Added
 /** What a point adds, until spans say of which consumers it is. */
 function pointRequests(
   interval: Interval,
-  { measure, status_code, timestamp }: MetricPoint,
+  { measure, status_code, timestamp, names_consumers }: MetricPoint,
   { count, sum, bins }: Added,
   { app_env_id, consumer_id }: RequestIds,
 ): Requests {
   const bytes = measure === 'time' ? 0 : Math.round(sum);
-  const names = { ...interval, app_env_id, consumer_id, status_code };
-  return { ...names, measure, sampled: false, timestamp, requests: count, bytes, bins };
+  const names = { ...interval, app_env_id, consumer_id, status_code, operation_id: 0 };
+  const source = names_consumers ? 'count_by_consumer' : 'count';
+  return { ...names, measure, source, sampled: false, timestamp, requests: count, bytes, bins };
 }
 
 const MINUTE_MS = 60_000;
 
 /** The same of pending sizes, whose interval is the minute of their counts. */
 function listPendingSizes(instance_uuid: string, row: CountRow): Requests[] {
-  const { app_env_id, endpoint_id, consumer_id, status_code, bytes_received, bytes_sent, bins } = row;
+  const { app_env_id, endpoint_id, consumer_id, status_code } = row;
   const timestamp = Date.parse(`${row.timestamp.replace(' ', 'T')}Z`);
   const times = { timestamp, starts_at: timestamp, ends_at: timestamp + MINUTE_MS };
-  const names = { instance_uuid, app_env_id, endpoint_id, consumer_id, status_code };
+  const names = { instance_uuid, app_env_id, endpoint_id, consumer_id, status_code, operation_id: 0 };
+  return listSizes(row).map((of) => ({ ...names, ...times, ...of, source: 'count', sampled: false }));
+}
+
+/** The sizes of counts: how many requests have one, and their sum. */
+function listSizes({
+  bins,
+  bytes_received,
+  bytes_sent,
+}: Pick<CountRecord, 'bins' | 'bytes_received' | 'bytes_sent'>) {
   return SIZES.flatMap((measure) => {
-    const own = bins.filter((bin) => bin[0] === measure);
+    const own = listBins(bins, measure);
+    const requests = own.reduce((sum, [, n]) => sum + n, 0);
     const bytes = measure === 'received' ? bytes_received : bytes_sent;
-    const requests = own.reduce((sum, [, , n]) => sum + n, 0);
-    if (requests === 0) return [];
-    const ofSize = { measure, requests, bytes, bins: own.map(([, k, n]): [number, number] => [k, n]) };
-    return [{ ...names, ...times, ...ofSize, sampled: false }];
+    return requests === 0 ? [] : { measure, requests, bytes, bins: own };
   });
 }
 
+function listBins(bins: readonly Bin[], measure: Measure): [k: number, n: number][] {
+  return bins.flatMap(([of, k, n]): [number, number][] => (of === measure ? [[k, n]] : []));
+}
+
+const BY_CONSUMER = { source: 'count_by_consumer', operation_id: 0, sampled: false } as const;
+
+/** The interval of the counts of a client library, which sends them each minute, or later after failures. */
+function toInterval({ record: { timestamp }, ids: { endpoint_id } }: WithIds<CountRecord>): Interval {
+  return { instance_uuid: NIL_UUID, endpoint_id, starts_at: timestamp - SYNC_MS, ends_at: timestamp };
+}
+
+/** The measures of a logged request with an operation. */
+function listLoggedMeasures({
+  record,
+  ids: { app_env_id, consumer_id, endpoint_id: operation_id },
+  route_id,
+}: WithIds<RequestRecord> & { route_id: number }): Requests[] {
+  const { timestamp, status_code, response_time_ms, request_size_bytes, response_size_bytes } = record;
+  const ended_at = timestamp + (response_time_ms ?? 0);
+  const names = { instance_uuid: NIL_UUID, app_env_id, consumer_id, endpoint_id: route_id, operation_id };
+  const times = { starts_at: ended_at, ends_at: ended_at, timestamp };
+  const rest = { ...names, ...times, status_code, source: 'span', sampled: false, requests: 1 } as const;
+  const time = response_time_ms === null ? [] : [findBin(response_time_ms / 1000)];
+  const sizes = [
+    ['received', request_size_bytes],
+    ['sent', response_size_bytes],
+  ] as const;
+  return [
+    { ...rest, measure: 'time', bytes: 0, bins: time.map((k) => [k, 1]) },
+    ...sizes.flatMap(([measure, bytes]): Requests[] =>
+      bytes === null ? [] : [{ ...rest, measure, bytes, bins: [[findBin(bytes), 1]] }],
+    ),
+  ];
+}
+
 /** The measures of a span's requests. */
-function listMeasures({ instance: instance_uuid, record, ids }: OfInstance<SpanCount>): Requests[] {
-  const { app_env_id, endpoint_id, consumer_id } = ids;
+function listMeasures({
+  instance: instance_uuid,
+  record,
+  ids,
+  route_id: endpoint_id,
+}: OfInstance<SpanCount>): Requests[] {
+  const { app_env_id, consumer_id } = ids;
+  const operation_id = ids.endpoint_id === endpoint_id ? 0 : ids.endpoint_id;
   const { status_code, requests, timestamp, ended_at, bytes_received, bytes_sent } = record;
   const names = { instance_uuid, app_env_id, endpoint_id, consumer_id, status_code };
   const times = { starts_at: ended_at, ends_at: ended_at, timestamp };
   return record.bins.map(([measure, k, n]) => {
     const bytes = { time: 0, received: bytes_received, sent: bytes_sent }[measure];
     const counts = { requests, bytes, bins: [[k, n]] satisfies Requests['bins'] };
-    return { ...names, ...times, measure, ...counts, sampled: requests > 1 };
+    return { ...names, ...times, measure, ...counts, source: 'span', operation_id, sampled: requests > 1 };
   });
 }
 
@@ -554,7 +641,8 @@ function sumUp(
   appId: number,
   counts: readonly OfInstance<SpanCount>[],
 ): { instance: string; row: CountRow }[] {
-  const sums = new Map<string, OfInstance<SpanCount> & { spread: Map<string, number> }>();
+  type Sum = Omit<OfInstance<SpanCount>, 'route_id'> & { spread: Map<string, number> };
+  const sums = new Map<string, Sum>();
   for (const { instance, record, ids } of counts) {
     const { app_env_id, endpoint_id, consumer_id } = ids;
     const minute = Math.floor(record.timestamp / MINUTE_MS);

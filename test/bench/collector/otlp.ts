@@ -4,7 +4,8 @@
  * merges included.
  */
 import { randomBytes } from 'node:crypto';
-import { InnerConsumers } from '../../../src/write/batches/inner-consumers.js';
+import { InnerSpans } from '../../../src/write/batches/inner-spans.js';
+import { Redactor } from '../../../src/records/redaction/redactor.js';
 import { readItems } from '../../../src/sources/otlp/items.js';
 import { Span_SpanKind } from '../../../src/sources/otlp/generated/opentelemetry/proto/trace/v1/trace_pb.js';
 import { parseTraces } from '../../../src/sources/otlp/traces.parser.js';
@@ -57,7 +58,7 @@ function buildSpans(requests: number): Buffer {
 function parsedRate(count: number): Promise<number> {
   const bodies = many(20, () => buildSpans(REQUESTS_PER_BODY));
   const ids = { app_env_id: 1, endpoint_id: 1, consumer_id: 1 };
-  const consumers = new InnerConsumers();
+  const consumers = new InnerSpans(new Redactor(null));
   return ratePerCore(process.pid, count * SPANS_PER_BODY, () => {
     for (let at = 0; at < count; at++) {
       const items = readItems('traces', bodies[at % bodies.length]!, 'protobuf');

@@ -12,6 +12,8 @@ import { LenientReader, isAbsent, textDecoder } from '../../../records/decoding/
 import { parseLogTime } from './log-times.js';
 import { traceIdDecoder } from '../../../records/decoding/ndjson.capture.js';
 import { type LineResult, type ParseOptions, type ParsedRequest, toFullUrl } from './parsed-request.js';
+import { findMcpOperation } from '../../decoding/mcp-operation.js';
+import { addOperation } from '../../../records/operation.js';
 import { addSlash, inferPathPattern, normalizeRoutePattern } from '../../decoding/path-pattern.js';
 import {
   methodDecoder,
@@ -167,10 +169,10 @@ function toRecord(
     limitHeaders(values[name] ?? [], name, reader.ignored),
   ) as [Header[], Header[]];
   const route = textDecoder.decode(values.route);
-  const path = route === undefined ? inferPathPattern(url) : normalizeRoutePattern(route);
+  const pattern = route === undefined ? inferPathPattern(url) : normalizeRoutePattern(route);
   const client_ip = findClient(values, trustForwarded);
   const userAgent = getHeader(requestHeaders, 'user-agent');
-  const excluded_from_logs = isStaticAssetOrHealthCheck(path, url, userAgent, route === undefined);
+  const excluded_from_logs = isStaticAssetOrHealthCheck(pattern, url, userAgent, route === undefined);
   const consumer =
     isBlank(values.consumer) && consumerFrom === 'user' ? findUser(values.user) : values.consumer;
   const record = {
@@ -179,7 +181,7 @@ function toRecord(
     env: null,
     consumer: isBlank(consumer) ? null : readConsumer(consumer, 'consumer', reader),
     method,
-    path,
+    path: addOperation(pattern, findMcpOperation(method, status_code, requestHeaders)),
     is_path_inferred: route === undefined,
     url,
     status_code,

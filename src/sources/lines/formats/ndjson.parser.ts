@@ -15,7 +15,9 @@ import { findJsonFormat } from './log-formats.js';
 import { readCapture } from '../../../records/decoding/ndjson.capture.js';
 import { TOO_MANY_VALUES } from './object-lines.js';
 import { type LineResult, type ParseOptions, toFullUrl } from './parsed-request.js';
-import { MAX_PATH, inferPathPattern } from '../../decoding/path-pattern.js';
+import { findMcpOperation } from '../../decoding/mcp-operation.js';
+import { inferPathPattern } from '../../decoding/path-pattern.js';
+import { MAX_PATH, addOperation, removeOperation } from '../../../records/operation.js';
 import {
   envDecoder,
   methodDecoder,
@@ -59,7 +61,8 @@ export const IN_ARRAY = {
  * unknown members are ignored. Missing values are derived: `path` from the URL (a `path` of `null` means that
  * no route matched), the country from `client_ip`, a span's duration from its times.
  *
- * A `path` is a pattern as in the API and is stored unchanged. In addition to Request Details, the line may
+ * A `path` is a pattern as in the API and is stored unchanged, but for the operation that the headers of MCP
+ * name. In addition to Request Details, the line may
  * have `consumer` as an object of `identifier`, `name` and `group`, and `user_agent` (by default that of the
  * request headers) for the health-check rule. Texts of `path` and of the consumer are truncated; a URL that
  * is too long rejects the line. Never throws.
@@ -86,7 +89,7 @@ function readRequest(source: JsonObject, { shiftMs = 0, baseUrl }: ParseOptions)
   const reader = new LenientReader();
   const url = toFullUrl(target, baseUrl);
   const given = source.path === null ? '' : reader.read(source.path, 'path', pathDecoder);
-  const path = given === null ? inferPathPattern(url) : given || null;
+  const route = given === null ? inferPathPattern(url) : given || null;
   const client_ip = reader.read(source.client_ip, 'client_ip', addressDecoder);
   const capture = readCapture(source, shiftMs, reader);
   const record = {
@@ -95,7 +98,7 @@ function readRequest(source: JsonObject, { shiftMs = 0, baseUrl }: ParseOptions)
     env: reader.read(source.env, 'env', envDecoder),
     consumer: readConsumer(source.consumer, 'consumer', reader),
     method,
-    path,
+    path: addOperation(route, findMcpOperation(method, status_code, capture.request_headers)),
     is_path_inferred: given === null,
     url,
     status_code,
@@ -107,7 +110,7 @@ function readRequest(source: JsonObject, { shiftMs = 0, baseUrl }: ParseOptions)
       reader.read(source.client_country_iso_code, 'client_country_iso_code', countryDecoder) ??
       lookUpCountry(client_ip),
     excluded_from_logs: isStaticAssetOrHealthCheck(
-      path,
+      route === null ? null : removeOperation(route),
       url,
       reader.read(source.user_agent, 'user_agent', textDecoder) ??
         getHeader(capture.request_headers, 'user-agent'),

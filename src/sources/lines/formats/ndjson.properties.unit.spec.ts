@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { toBodyJson } from '../../../records/capture.js';
 import { parseNdjsonLine } from './ndjson.parser.js';
 import type { ParsedRequest } from './parsed-request.js';
-import { MAX_PATH, inferPathPattern } from '../../decoding/path-pattern.js';
+import { MAX_PATH } from '../../../records/operation.js';
+import { inferPathPattern } from '../../decoding/path-pattern.js';
 import { sanitize, truncate } from '../../../records/text.js';
 
 const LEAST = {

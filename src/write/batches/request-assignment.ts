@@ -8,11 +8,15 @@ import { dateTime64 } from '../../records/names/id-generator.js';
 export interface Requests {
   readonly instance_uuid: string;
   readonly app_env_id: number;
+  /** As the metric counts it: without an operation. */
   readonly endpoint_id: number;
   readonly status_code: number;
   readonly measure: Measure;
-  /** 0: of the metric. */
   readonly consumer_id: number;
+  /** `count`: of a metric that names no consumers. */
+  readonly source: 'span' | 'count' | 'count_by_consumer';
+  /** The endpoint with the operation that a span names; 0 without one. */
+  readonly operation_id: number;
   /** Whether a span stands for other requests as well. */
   readonly sampled: boolean;
   /** The interval of a point, in milliseconds since the epoch; of a span twice its end. */
@@ -58,15 +62,16 @@ const MAX_ROWS = 100_000;
 const MAX_COMPARISONS = 20_000_000;
 
 const UNASSIGNED = `
-SELECT toString(u.instance_uuid) AS instance_uuid, u.app_env_id, u.endpoint_id, u.status_code, u.measure, u.consumer_id, u.sampled,
+SELECT toString(u.instance_uuid) AS instance_uuid, u.app_env_id, u.endpoint_id, u.status_code, u.measure, u.consumer_id, u.source,
+  u.operation_id, u.sampled,
   toUnixTimestamp64Milli(u.starts_at) AS starts_at, toUnixTimestamp64Milli(u.ends_at) AS ends_at,
   toUnixTimestamp64Milli(u.timestamp) AS timestamp, sum(u.requests) AS requests, sum(u.bytes) AS bytes,
   arrayZip((sumMap(u.bins.1, u.bins.2) AS sums).1, sums.2) AS bins
 FROM unassigned_requests_v1 AS u
 WHERE u.app_id = {app_id:UInt32} AND u.instance_uuid IN {instances:Array(UUID)} AND u.endpoint_id IN {endpoints:Array(UInt32)}
   AND u.ends_at > fromUnixTimestamp64Milli({after:Int64})
-  AND (u.consumer_id = 0 AND u.ends_at >= fromUnixTimestamp64Milli({from:Int64}) AND u.starts_at <= fromUnixTimestamp64Milli({to:Int64})
-    OR u.consumer_id != 0 AND u.ends_at >= fromUnixTimestamp64Milli(if(u.sampled, {sampled_from:Int64}, {points_from:Int64}))
+  AND (u.source != 'span' AND u.ends_at >= fromUnixTimestamp64Milli({from:Int64}) AND u.starts_at <= fromUnixTimestamp64Milli({to:Int64})
+    OR u.source = 'span' AND u.ends_at >= fromUnixTimestamp64Milli(if(u.sampled, {sampled_from:Int64}, {points_from:Int64}))
       AND u.ends_at <= fromUnixTimestamp64Milli(if(u.sampled, {sampled_to:Int64}, {points_to:Int64})))
 GROUP BY ALL
 HAVING requests > 0
@@ -74,9 +79,10 @@ ORDER BY ends_at
 LIMIT {limit:UInt32}`;
 
 /**
- * Gives the requests that a metric counted without consumer to the consumers of their spans. The totals stay
- * as the metric has them: each assignment counts a request of a consumer and takes one without consumer back,
- * at the same time. So consumers never have more than the metric counted of an endpoint with a status.
+ * Gives the requests that a metric counted without consumer to the consumers of their spans, and those that
+ * it counted by their route to the operations of their spans. The totals stay as the metric has them: each
+ * assignment counts a request of a consumer or an operation and takes one without it back, at the same time.
+ * So consumers and operations never have more than the metric counted of an endpoint with a status.
  *
  * A span belongs to the point in whose interval it ended. Both wait in the store for each other, so the order
  * in which they arrive does not matter. A span that stands for more requests than its interval has left takes
@@ -84,11 +90,11 @@ LIMIT {limit:UInt32}`;
  *
  * The caller holds the claims of the instances.
  */
-export class ConsumerAssignment {
+export class RequestAssignment {
   constructor(private readonly store: ClickHouse) {}
 
   /**
-   * @param found new requests of spans with a consumer, and of points without
+   * @param found new requests of spans with a consumer or an operation, and of points
    * @param intervals of all points, also of those without requests
    * @param isCounted whether the instance is counted by its metric; of others the spans only wait
    */
@@ -103,10 +109,10 @@ export class ConsumerAssignment {
     const after = now - WAIT_MS;
     const isRecent = ({ ends_at }: Interval) => ends_at > after && ends_at < now + MAX_AHEAD_MS;
     const recent = found.filter(isRecent);
-    const counted = recent.filter(({ instance_uuid }) => isCounted(instance_uuid));
+    const decided = recent.filter(({ instance_uuid }) => isCounted(instance_uuid));
     const recentIntervals = intervals.filter(isRecent);
     const balances = recent.map((of) => toBalance(of, false));
-    for (const stored of await this.findStored(app_id, counted, recentIntervals, after))
+    for (const stored of await this.findStored(app_id, decided, recentIntervals, after))
       balances.push(toBalance(stored, true));
     const latest = new Map<string, number>();
     for (const { instance_uuid, ends_at } of recentIntervals)
@@ -114,20 +120,22 @@ export class ConsumerAssignment {
     const work = new Slices();
     let comparisons = MAX_COMPARISONS;
     for (const cell of groupByCell(balances.filter(({ of }) => isCounted(of.instance_uuid)))) {
-      const points = new OpenPoints(cell.filter(({ of }) => of.consumer_id === 0));
+      const points = groupByConsumer(cell.filter(({ of }) => of.source !== 'span'));
       // Spans of one request first: their point is known.
       const seen = cell
-        .filter(({ of }) => of.consumer_id !== 0)
+        .filter(({ of }) => of.source === 'span')
         .sort((a, b) => Number(a.of.sampled) - Number(b.of.sampled) || a.of.ends_at - b.of.ends_at);
       await work.forEach(seen, (span) => {
         const isPast = span.of.sampled || (latest.get(span.of.instance_uuid) ?? 0) >= span.of.ends_at;
         const spread = isPast ? (span.of.sampled ? SAMPLED_SPREAD_MS : CLOCK_ERROR_MS) : 0;
-        while (span.left.requests > 0 && comparisons > 0) {
-          const { point, compared } = points.findNearest(span.of.ends_at, spread);
-          comparisons -= compared;
-          if (!point) break;
-          rows.assigned_counts.push(...take(app_id, span, point));
-          if (point.left.requests === 0) points.remove(point);
+        for (const open of listOpen(points, span.of)) {
+          while (span.left.requests > 0 && comparisons > 0) {
+            const { point, compared } = open.findNearest(span.of.ends_at, spread);
+            comparisons -= compared;
+            if (!point) break;
+            rows.assigned_counts.push(...take(app_id, span, point));
+            if (point.left.requests === 0) open.remove(point);
+          }
         }
       });
     }
@@ -146,17 +154,17 @@ export class ConsumerAssignment {
   /** What may belong to new points and spans: requests of the same instances at about their times. */
   private async findStored(
     app_id: number,
-    counted: readonly Requests[],
+    requests: readonly Requests[],
     points: readonly Interval[],
     after: number,
   ): Promise<Requests[]> {
-    const spans = counted.filter(({ consumer_id }) => consumer_id !== 0);
+    const spans = requests.filter(({ source }) => source === 'span');
     const instances = [...new Set([...spans, ...points].map(({ instance_uuid }) => instance_uuid))];
     if (instances.length === 0) return [];
     const spread = spans.some(({ sampled }) => sampled) ? SAMPLED_SPREAD_MS : CLOCK_ERROR_MS;
     const ofSpans = findRange(spans, spread);
     const ofPoints = findRange(points, CLOCK_ERROR_MS);
-    const endpoints = [...new Set([...counted, ...points].map(({ endpoint_id }) => endpoint_id))];
+    const endpoints = [...new Set([...requests, ...points].map(({ endpoint_id }) => endpoint_id))];
     const ofSampled = findRange(points, SAMPLED_SPREAD_MS);
     const stored: Requests[] = [];
     for (const some of chunkForLookup(instances)) {
@@ -207,6 +215,24 @@ function groupByCell(balances: readonly Balance[]): Iterable<Balance[]> {
     else cells.set(key, [balance]);
   }
   return cells.values();
+}
+
+/** Points by consumer; null: they name none. */
+function groupByConsumer(points: readonly Balance[]): Map<number | null, OpenPoints> {
+  const groups = new Map<number | null, Balance[]>();
+  for (const point of points) {
+    const consumer = point.of.source === 'count' ? null : point.of.consumer_id;
+    const group = groups.get(consumer);
+    if (group) group.push(point);
+    else groups.set(consumer, [point]);
+  }
+  return new Map(Array.from(groups, ([consumer, group]) => [consumer, new OpenPoints(group)]));
+}
+
+/** The points that a span may take from: those of its consumer only lack the operation. */
+function listOpen(points: ReadonlyMap<number | null, OpenPoints>, { consumer_id, operation_id }: Requests) {
+  const consumers = operation_id === 0 ? [null] : [consumer_id, null];
+  return consumers.flatMap((consumer) => points.get(consumer) ?? []);
 }
 
 /** Points with requests left, by the end of their intervals. */
@@ -283,7 +309,9 @@ function take(app_id: number, span: Balance, point: Balance) {
   span.left.bytes = span.left.requests === 0 ? 0 : Math.max(0, span.left.bytes - bytes);
   point.left.bytes -= bytes;
   const taken = { ...point.of, requests, bytes, bins };
-  return [assignedRow(app_id, taken, span.of.consumer_id, 1n), assignedRow(app_id, taken, 0, -1n)];
+  const { consumer_id, operation_id } = span.of;
+  const assigned = { ...taken, consumer_id, endpoint_id: operation_id || taken.endpoint_id };
+  return [assignedRow(app_id, assigned, 1n), assignedRow(app_id, taken, -1n)];
 }
 
 /** The point's buckets are wider than the bins of spans, so each takes from the nearest one that has any. */
@@ -315,8 +343,9 @@ function change(bins: Map<number, number>, k: number, by: number): void {
 }
 
 /** A row of `request_counts`: its sums are of 64 bits without a sign, so -n is 2^64 - n. */
-function assignedRow(app_id: number, taken: Requests, consumer_id: number, sign: 1n | -1n) {
-  const { timestamp, app_env_id, endpoint_id, status_code, measure, requests, bytes, bins } = taken;
+function assignedRow(app_id: number, taken: Requests, sign: 1n | -1n) {
+  const { timestamp, app_env_id, endpoint_id, consumer_id, status_code, measure, requests, bytes, bins } =
+    taken;
   const signed = (n: number) => BigInt.asUintN(64, sign * BigInt(n)).toString();
   const sum = (wanted: Measure, n: number) => signed(measure === wanted ? n : 0);
   return {
