@@ -4,7 +4,7 @@
  */
 import { install } from './packages.js';
 import { GENERATED_CLIENTS } from './generated.js';
-import { PROMETHEUS } from './prometheus.js';
+import { GRAFANA, PROMETHEUS } from './prometheus.js';
 import { SENDERS } from './senders.js';
 
 const started = performance.now();
@@ -12,6 +12,7 @@ const chosen = process.argv.slice(2);
 const installations = [
   ...new Set([...SENDERS, ...GENERATED_CLIENTS].map(({ packages }) => packages)),
   PROMETHEUS,
+  GRAFANA,
 ]
   .filter(({ directory }) => chosen.length === 0 || chosen.includes(directory))
   .map(async (packages) => {

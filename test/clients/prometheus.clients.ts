@@ -1,10 +1,12 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { load } from 'js-yaml';
 import { TestApp } from '../setup/app.js';
 import { holdClock, releaseClock } from '../setup/clock.js';
+import { readDashboard } from '../setup/grafana.js';
 import { Tenant } from '../setup/tenant.js';
 import { findObstacle, locate } from './packages.js';
 import { PROMETHEUS } from './prometheus.js';
@@ -14,6 +16,7 @@ const run = promisify(execFile);
 const START = Date.UTC(2099, 4, 14, 9);
 const MINUTES = 60;
 const MINUTE_MS = 60_000;
+const END = START + MINUTES * MINUTE_MS;
 
 const obstacle = findObstacle(PROMETHEUS);
 if (obstacle !== undefined) process.stderr.write(`skipped: Prometheus, because ${obstacle}\n`);
@@ -24,22 +27,23 @@ if (obstacle !== undefined) process.stderr.write(`skipped: Prometheus, because $
   let directory: string;
   const scrapes: string[] = [];
 
-  /** Values by `env route status` or the like. */
-  const query = async (expression: string, at: number) => {
-    const { stdout } = await run('./scrape', [expression, String(at / 1000), ...scrapes], {
+  /** For each query its values, by `env route status` or the like. */
+  const queryAll = async (expressions: readonly string[], at: number) => {
+    const running = run('./scrape', [String(at / 1000), ...scrapes], {
       cwd: locate(PROMETHEUS),
       maxBuffer: 16 * 1024 * 1024,
     });
-    return new Map(
-      stdout
-        .split('\n')
-        .filter((line) => line !== '')
-        .map((line) => {
-          const values = Array.from(line.matchAll(/="((?:[^"\\]|\\.)*)"/g), ([, value]) => value);
-          return [values.join(' '), Number(line.slice(line.lastIndexOf(' ') + 1))];
-        }),
-    );
+    running.child.stdin?.end(expressions.join('\n'));
+    const { stdout } = await running;
+    const found = expressions.map(() => new Map<string, number>());
+    for (const line of stdout.split('\n')) {
+      if (line === '') continue;
+      const values = Array.from(line.matchAll(/="((?:[^"\\]|\\.)*)"/g), ([, value]) => value);
+      found[Number.parseInt(line)]!.set(values.join(' '), Number(line.slice(line.lastIndexOf(' ') + 1)));
+    }
+    return found;
   };
+  const query = async (expression: string, at: number) => (await queryAll([expression], at))[0]!;
 
   beforeAll(async () => {
     directory = mkdtempSync(join(tmpdir(), 'scrapes-'));
@@ -86,7 +90,7 @@ if (obstacle !== undefined) process.stderr.write(`skipped: Prometheus, because $
   });
 
   it('computes the increases of an hour that Query Metrics counts, and its percentiles', async () => {
-    const at = START + MINUTES * MINUTE_MS;
+    const at = END;
     const rows = await tenant.metrics({
       since: new Date(START).toISOString(),
       until: new Date(at).toISOString(),
@@ -122,7 +126,7 @@ if (obstacle !== undefined) process.stderr.write(`skipped: Prometheus, because $
   it('reads labels as they were sent', async () => {
     const found = await query(
       'sum by (http_route, http_response_status_code) (http_server_requests_total)',
-      START + 3_600_000,
+      END,
     );
     expect([...found].sort()).toEqual(
       [
@@ -132,5 +136,58 @@ if (obstacle !== undefined) process.stderr.write(`skipped: Prometheus, because $
         [String.raw`500 /a\\b\n\"c\"`, 61],
       ].sort(),
     );
+  });
+
+  it('has data for each query of the dashboard of Grafana', async () => {
+    const { panels, templating } = readDashboard('prometheus');
+    const values: Readonly<Record<string, string>> = {
+      app: String(tenant.appId),
+      env: '.*',
+      __rate_interval: '5m',
+      __range: '1h',
+    };
+    const fill = (text: string) => text.replaceAll(/\$(\w+)/g, (_, name: string) => values[name]!);
+    const expressions = panels.flatMap(({ targets }) => targets.map(({ expr }) => fill(expr!)));
+    expect(expressions.length).toBeGreaterThan(10);
+    for (const [index, result] of (await queryAll(expressions, END)).entries()) {
+      expect([expressions[index], result.size]).not.toEqual([expressions[index], 0]);
+      for (const value of result.values())
+        expect([expressions[index], Number.isFinite(value)]).toContain(true);
+    }
+    const [app, env] = ['app', 'env'].map((name) => templating.list.find((one) => one.name === name)!);
+    const [, series, label] = /^label_values\((.*), (\w+)\)$/.exec(env!.definition!)!;
+    expect([...(await query(`count by (${label}) (${fill(series!)})`, END)).keys()].sort()).toEqual([
+      'prod',
+      String.raw`staging \"two\"`,
+    ]);
+    // Grafana applies the regular expression to the name, the labels, the value and the time.
+    const [, info] = /^query_result\((.*)\)$/.exec(app!.definition!)!;
+    const apps = await query(info!, END);
+    expect([...apps.keys()]).toEqual([`request_analytics_app_info ${tenant.appId} Shop`]);
+    const pattern = new RegExp(app!.regex!.slice(1, -1));
+    const { text, value } = pattern.exec(`${info}{app_id="${tenant.appId}", app_name="Shop"} 1 1`)!.groups!;
+    expect([text, value]).toEqual(['Shop', String(tenant.appId)]);
+  });
+
+  it('has data for each ratio of the rules on error budgets', async () => {
+    const { groups } = load(readFileSync('docs/prometheus-budget-rules.yml', 'utf8')) as {
+      groups: { rules: { record?: string; expr: string }[] }[];
+    };
+    const expressions = groups.flatMap(({ rules }) =>
+      rules.filter(({ record }) => record).map(({ expr }) => expr),
+    );
+    expect(expressions.length).toBeGreaterThan(10);
+    for (const [index, result] of (await queryAll(expressions, END)).entries()) {
+      expect([expressions[index], result.size]).not.toEqual([expressions[index], 0]);
+      for (const value of result.values()) expect(value).toBeGreaterThan(0);
+    }
+  });
+
+  it('reads the rules as they are documented, and they fire at a fault and stay silent without one', async () => {
+    const promtool = join(locate(PROMETHEUS), 'promtool');
+    const files = ['docs/prometheus-rules.yml', 'docs/prometheus-budget-rules.yml'];
+    const { stdout } = await run(promtool, ['check', 'rules', '--lint=all', '--lint-fatal', ...files]);
+    expect(stdout.match(/SUCCESS/g)).toHaveLength(2);
+    await run(promtool, ['test', 'rules', 'test/clients/prometheus-budget-rules.test.yml']);
   });
 });
