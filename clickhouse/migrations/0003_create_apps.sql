@@ -7,6 +7,7 @@ CREATE TABLE IF NOT EXISTS apps_v1
     framework  String,
     client_id  UUID,
     disabled   Bool DEFAULT false COMMENT 'the collector takes nothing for it',
+    graphql    Bool DEFAULT false COMMENT 'GraphQL operations are told apart',
     created_at DateTime64(3, 'UTC'),
     updated_at DateTime64(6, 'UTC') DEFAULT now64(6)
 )

@@ -1,7 +1,7 @@
 import { findCapturedException } from '../records/capture.js';
 import { findFingerprint } from '../records/error-fingerprint.js';
 import { dateTime64 } from '../records/names/id-generator.js';
-import { hasOperation } from '../records/operation.js';
+import { hasOperation, removeOperation } from '../records/operation.js';
 import type { RequestIds } from '../records/names/name-registry.js';
 import type { RequestRecord } from '../records/request-record.js';
 import { NIL_UUID } from '../shared/nil-uuid.js';
@@ -62,6 +62,8 @@ export function findExceptionRow(
   const error = {
     ...record,
     ...exception,
+    // The report that counts it knows the route alone, and both have one fingerprint.
+    path: isExample && record.path !== null ? removeOperation(record.path) : record.path,
     kind: isExample ? ('server' as const) : ('exception' as const),
     location: [],
     sentry_event_id: exception.tracker_event_id ?? '',

@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto';
+import fc from 'fast-check';
 import { AggregationTemporality } from '../../src/sources/otlp/generated/opentelemetry/proto/metrics/v1/metrics_pb.js';
 import {
   Span_SpanKind,
@@ -323,6 +325,56 @@ describe('an error within a response of status 200', () => {
     expect((await readErrors()).length).toBe(3);
   });
 
+  it('is an error if a GraphQL operation of an app that tells them apart has one', async () => {
+    const names = { 'graphql.operation.type': 'query', 'graphql.operation.name': 'GetUser' };
+    const send = async () => {
+      const one = request({ 'http.route': '/graphql' });
+      const operation = below(one, names, {
+        kind: INTERNAL,
+        status: { code: ERROR, message: 'no such user' },
+      });
+      await sender.deliver('traces', traces([operation, one]));
+    };
+    await send();
+    expect([await readCounts(), await readErrors()]).toEqual([{ 'POST /graphql': 1 }, []]);
+    const { apps } = service.api.admin;
+    expect(await apps.setGraphql(client.tenant.appId, true)).toEqual({
+      id: client.tenant.appId,
+      graphql: true,
+    });
+    await send();
+    const mutation = { 'graphql.operation.type': 'mutation', 'graphql.operation.name': '' };
+    await sender.deliver('traces', traces([request({ 'http.route': '/graphql', ...mutation })]));
+    expect(await readCounts()).toEqual({
+      'POST /graphql': 1,
+      'POST /graphql#mutation': 1,
+      'POST /graphql#query/GetUser': 1,
+    });
+    expect(await readErrors()).toMatchObject([{ type: 'Error', message: 'no such user', errors: 1 }]);
+    await apps.setGraphql(client.tenant.appId, false);
+    await send();
+    expect(await readCounts()).toMatchObject({ 'POST /graphql': 2, 'POST /graphql#query/GetUser': 1 });
+  });
+
+  it('of a server is that which the client library reports, with its request', async () => {
+    const error = { type: 'ValueError', msg: 'order 7', traceback: 'ValueError: order 7' };
+    const of = { method: 'POST', path: '/mcp' };
+    await client.send('sync', {
+      ...buildSync({ requests: [buildCount({ ...of, status_code: 500 })] }),
+      server_errors: [{ ...of, ...error, error_count: 1 }],
+    });
+    const item = buildLogItem({
+      request: { ...of, url: URL, headers: Object.entries(CALL) },
+      response: { statusCode: 500 },
+      exception: { type: error.type, message: error.msg, stacktrace: error.traceback },
+    });
+    await client.sendLog([item]);
+    expect(await readErrors()).toMatchObject([
+      { kind: 'server', path: '/mcp', errors: 1, request_uuid: item.uuid },
+    ]);
+    expect(await readCounts()).toEqual({ 'POST /mcp': 1 });
+  });
+
   it('is an error if a line or a log item has an exception', async () => {
     const exception = { type: 'tool_error', message: 'no such city', stacktrace: '' };
     await postLines([buildLine(CALL, { exception }), buildLine({}, { exception })]);
@@ -470,4 +522,109 @@ describe('requests that a client library counts by their route', () => {
     await deliver('log', logged);
     expect(await readCounts()).toEqual({ 'POST /mcp': 3, [`POST ${WEATHER}`]: 1 });
   });
+
+  it('are counted once, in whatever order counts and log files arrive and come again', async () => {
+    const requestOf = fc.record({
+      operation: fc.constantFrom('tools/list', 'initialize', null),
+      consumer: fc.constantFrom(null, 'alice', 'bob'),
+      status_code: fc.constantFrom(200, 500),
+      isLogged: fc.boolean(),
+      size: fc.integer({ min: 0, max: 5_000 }),
+    });
+    type Request = typeof requestOf extends fc.Arbitrary<infer T> ? T : never;
+    /** Sums of requests and bytes by path, status and consumer. */
+    const sumUp = (
+      all: readonly (readonly [path: unknown, status: unknown, who: unknown, size: number])[],
+    ) => {
+      const sums = new Map<string, [requests: number, bytes: number]>();
+      for (const [path, status, who, size] of all) {
+        const key = [path, status, who].join(' ');
+        const [n, bytes] = sums.get(key) ?? [0, 0];
+        sums.set(key, [n + 1, bytes + size]);
+      }
+      return Array.from(sums, ([key, sum]) => `${key}: ${sum.join(' ')}`).sort();
+    };
+    const readSums = async () => {
+      const { data } = await client.tenant.consumers();
+      const names = new Map<unknown, unknown>([
+        [null, null],
+        ...data.map(({ id, identifier }) => [id, identifier] as const),
+      ]);
+      const rows = await client.tenant.metrics({
+        since: '2020-01-01',
+        metrics: ['requests', 'bytes_sent'],
+        group_by: ['path', 'status_code', 'consumer_id'],
+      });
+      return rows
+        .map(
+          ({ path, status_code, consumer_id, requests, bytes_sent }) =>
+            `${[path, status_code, names.get(consumer_id)].join(' ')}: ${String(requests)} ${String(bytes_sent)}`,
+        )
+        .sort();
+    };
+    const bin = (size: number) => String(Math.floor(size / 1000));
+    const toCount = ({ consumer, status_code, size }: Request) =>
+      buildCount({
+        method: 'POST',
+        path: '/mcp',
+        consumer,
+        status_code,
+        response_size_sum: size,
+        response_sizes: { [bin(size)]: 1 },
+      });
+    const toItem = ({ operation, consumer, status_code, size }: Request) =>
+      buildLogItem({
+        request: {
+          method: 'POST',
+          path: '/mcp',
+          url: URL,
+          consumer,
+          headers: operation === null ? [] : [['mcp-method', operation]],
+        },
+        response: { statusCode: status_code, size },
+      });
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.array(requestOf, { minLength: 1, maxLength: 6 }), { minLength: 1, maxLength: 4 }),
+        fc.noShrink(fc.infiniteStream(fc.double({ min: 0, max: 1, noNaN: true }))),
+        async (minutes, randoms) => {
+          client = await service.tenant();
+          const random = () => randoms.next().value as number;
+          // Counts that arrive before the first operation stay with the route.
+          const first = {
+            operation: 'tools/list',
+            consumer: null,
+            status_code: 200,
+            isLogged: true,
+            size: 0,
+          };
+          expect((await client.sendLog([toItem(first as Request)])).status).toBe(202);
+          const bodies = [[first as Request], ...minutes].flatMap((requests, index) => {
+            const logged = requests.filter(({ isLogged }) => isLogged && index > 0).map(toItem);
+            const uuid = randomUUID();
+            const sync = buildSync({ requests: requests.map(toCount) });
+            const deliverSync = () => client.send('sync', sync);
+            return logged.length === 0 ? [deliverSync] : [deliverSync, () => client.sendLog(logged, uuid)];
+          });
+          const shuffled = bodies.map((send) => ({ send, at: random() })).sort((a, b) => a.at - b.at);
+          for (const { send } of shuffled) {
+            expect((await send()).status).toBe(202);
+            if (random() < 0.3) expect((await send()).status).toBe(202);
+          }
+          const all = [first as Request, ...minutes.flat()];
+          const expected = all.map(({ operation, isLogged, status_code, consumer, size }) => {
+            const path = isLogged && operation !== null ? `/mcp#${operation}` : '/mcp';
+            return [path, status_code, consumer, size] as const;
+          });
+          const read = await readSums();
+          const withoutBytes = (sums: readonly string[]) => sums.map((sum) => sum.replace(/ \d+$/, ''));
+          expect(withoutBytes(read)).toEqual(withoutBytes(sumUp(expected)));
+          const bytes = (sums: readonly string[]) =>
+            sums.reduce((total, sum) => total + Number(sum.split(' ').at(-1)), 0);
+          expect(bytes(read)).toBe(bytes(sumUp(expected)));
+        },
+      ),
+      { numRuns: Number(process.env.PROPERTY_RUNS ?? 5) },
+    );
+  }, 300_000);
 });

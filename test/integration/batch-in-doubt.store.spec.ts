@@ -73,7 +73,7 @@ describe('a batch whose outcome is unknown until its claims have expired', () =>
 
   function buildMessage(app_id: number, request = buildRequest({})): AppMessage {
     const uuid = randomUUID();
-    const app = { id: app_id, team_id: 1, framework: '', disabled: false };
+    const app = { id: app_id, team_id: 1, framework: '', disabled: false, graphql: false };
     return { app_id, message_uuid: uuid, app, message: { ...createMessage(uuid, 'prod'), logs: [request] } };
   }
 

@@ -16,7 +16,7 @@ describe('ClientApps', () => {
   const find = async (id: number) => {
     const [app] = await open.store.rows<ClientApp>(
       'test.app',
-      'SELECT id, team_id, framework, disabled FROM apps_v1 FINAL WHERE id = {id:UInt32}',
+      'SELECT id, team_id, framework, disabled, graphql FROM apps_v1 FINAL WHERE id = {id:UInt32}',
       { id },
     );
     return app!;
@@ -30,6 +30,17 @@ describe('ClientApps', () => {
     expect(await find(app.id)).toEqual({ ...app, framework: 'fastify', disabled: false });
     await apps.updateFramework(app, 'koa');
     expect(await find(app.id)).toEqual({ ...app, framework: 'fastify', disabled: false });
+  });
+
+  it('keeps what an operator set', async () => {
+    const app = await find(await createApp(open.store));
+    const { apps } = createAdmin(open.store);
+    expect(app.graphql).toBe(false);
+    await apps.setGraphql(app.id, true);
+    await apps.setDisabled(app.id, true);
+    await create().updateFramework(app, 'koa');
+    await apps.rename(app.id, 'Other');
+    expect(await find(app.id)).toEqual({ ...app, framework: 'koa', disabled: true, graphql: true });
   });
 
   it('does not undo a change that an operator made since the row was copied', async () => {

@@ -39,7 +39,14 @@ function parse(metrics: MetricInit[]): Message {
 
 function parseOne(request: ExportMetricsServiceRequest): Message {
   const bytes = Buffer.from(toBinary(ExportMetricsServiceRequestSchema, request));
-  const context = { digest: 'x', env: undefined, now: NOW, maxSpanWeight: 1, expansion: { remaining: 0 } };
+  const context = {
+    digest: 'x',
+    env: undefined,
+    now: NOW,
+    graphql: false,
+    maxSpanWeight: 1,
+    expansion: { remaining: 0 },
+  };
   return finish(parseMetrics(readItems('metrics', bytes, 'protobuf'), context))[0]!;
 }
 

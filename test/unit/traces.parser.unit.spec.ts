@@ -18,7 +18,14 @@ function parseSpan(members: object) {
     resourceSpans: [{ scopeSpans: [{ spans: [span] }] }],
   });
   const bytes = Buffer.from(toBinary(ExportTraceServiceRequestSchema, request));
-  const context = { digest: 'x', env: undefined, now: NOW, maxSpanWeight: 1, expansion: { remaining: 0 } };
+  const context = {
+    digest: 'x',
+    env: undefined,
+    now: NOW,
+    graphql: false,
+    maxSpanWeight: 1,
+    expansion: { remaining: 0 },
+  };
   const consumers = new InnerSpans(new Redactor(null)).ofApp(1);
   const [message] = finish(parseTraces(readItems('traces', bytes, 'protobuf'), context, consumers));
   const [record] = message!.spans;

@@ -12,18 +12,20 @@ export interface ClientApp {
   framework: string;
   /** The collector rejects its messages. */
   disabled: boolean;
+  /** GraphQL operations are told apart. */
+  graphql: boolean;
 }
 
 const CLIENT_IDS = 'SELECT client_id FROM apps_v1 FINAL';
-const FIND = `SELECT id, team_id, framework, disabled FROM apps_v1 FINAL WHERE client_id = {client_id:UUID}`;
+const FIND = `SELECT id, team_id, framework, disabled, graphql FROM apps_v1 FINAL WHERE client_id = {client_id:UUID}`;
 /**
  * A change inserts the whole row again, copied inside the engine with the new value. The new version is
  * slightly above the version of the copied row. So a simultaneous change by an operator replaces it, because
  * that version is the current time.
  */
 const SET_FRAMEWORK = `
-INSERT INTO apps_v1 (id, team_id, name, framework, client_id, disabled, created_at, updated_at)
-SELECT id, team_id, name, {framework:String}, client_id, disabled, created_at, updated_at + INTERVAL 1 MICROSECOND
+INSERT INTO apps_v1 (id, team_id, name, framework, client_id, disabled, graphql, created_at, updated_at)
+SELECT id, team_id, name, {framework:String}, client_id, disabled, graphql, created_at, updated_at + INTERVAL 1 MICROSECOND
 FROM apps_v1 FINAL
 WHERE team_id = {team_id:UInt32} AND id = {id:UInt32} AND framework != {framework:String}`;
 

@@ -11,7 +11,7 @@ export interface WriteTokenRow extends ClientApp {
 
 const IDENTIFIERS = 'SELECT DISTINCT identifier FROM write_tokens_v1';
 const FIND = `
-SELECT a.id AS id, a.team_id AS team_id, a.framework AS framework, a.disabled AS disabled,
+SELECT a.id AS id, a.team_id AS team_id, a.framework AS framework, a.disabled AS disabled, a.graphql AS graphql,
   t.token_sha256 AS token_sha256, t.revoked_at IS NOT NULL AS revoked
 FROM write_tokens_v1 AS t FINAL
 INNER JOIN apps_v1 AS a FINAL ON a.id = t.app_id

@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { createAdmin } from '../../ops/admin/admin.js';
 import { CountsDeletion } from '../../ops/admin/counts-deletion.js';
 import type { ClickHouse } from '../../store/client/clickhouse.client.js';
@@ -41,6 +41,7 @@ export function appCommand(program: Command): void {
   addSetDisabled(app, 'enable', 'accept data for an app in the collector again');
   addRotateClientId(app);
   addSetLimits(app);
+  addSetOperations(app);
   addRename(app);
   addDelete(app);
   addDeleteCounts(app);
@@ -126,6 +127,24 @@ function addSetLimits(app: Command): void {
       runAudited('app.set-limits', { app_id: appId, consumer_groups, ...limits }, async () => {
         const changes = { ...limits, ...(consumer_groups !== undefined && { consumer_groups }) };
         printResult(await withAdmin((admin) => admin.apps.setNameLimits(appId, changes)));
+      }),
+    );
+}
+
+function addSetOperations(app: Command): void {
+  app
+    .command('set-operations')
+    .description(
+      'tell the GraphQL operations of an app apart, or not (within 10 seconds); clients choose their names',
+    )
+    .requiredOption('--app <id>', 'app ID', id)
+    .addOption(
+      new Option('--graphql <state>', 'GraphQL operations').choices(['on', 'off']).makeOptionMandatory(),
+    )
+    .addHelpText('after', examples('app set-operations --app 1 --graphql on'))
+    .action(({ app: appId, graphql }: { app: number; graphql: 'on' | 'off' }) =>
+      runAudited('app.set-operations', { app_id: appId, graphql }, async () => {
+        printResult(await withAdmin((admin) => admin.apps.setGraphql(appId, graphql === 'on')));
       }),
     );
 }

@@ -27,6 +27,11 @@ const SET_CLIENT_ID = {
   columns: '{client_id:UUID} AS client_id',
   kind: 'state',
 } as const;
+const SET_GRAPHQL = {
+  name: 'apps.set_graphql',
+  columns: '{graphql:Bool} AS graphql',
+  kind: 'name',
+} as const;
 const RENAME = { name: 'apps.rename', columns: '{name:String} AS name', kind: 'name' } as const;
 const DELETE = 'DELETE FROM apps_v1 WHERE id = {app_id:Int64}';
 const LIMITS = `SELECT kind, max_names FROM app_limits_v1 FINAL WHERE app_id = {app_id:Int64}`;
@@ -86,6 +91,13 @@ export class AppsAdmin {
     await this.require(appId);
     await this.changes.make(ROW(appId), SET_DISABLED, { disabled });
     return { id: appId, disabled };
+  }
+
+  /** Whether the collector tells GraphQL operations of an app apart, within 10 seconds. */
+  async setGraphql(appId: number, graphql: boolean): Promise<{ id: number; graphql: boolean }> {
+    await this.require(appId);
+    await this.changes.make(ROW(appId), SET_GRAPHQL, { graphql });
+    return { id: appId, graphql };
   }
 
   /** Gives an app a new client ID; the collector rejects the old one within 10 seconds. */

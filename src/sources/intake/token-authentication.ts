@@ -52,8 +52,8 @@ export class TokenAuthentication {
       const cause = revoked ? 'revoked_token' : 'unknown_token';
       this.refuse(sender, cause, 'Write token unknown or revoked', revoked?.id);
     }
-    const { id, team_id, framework, disabled } = row;
-    return { id, team_id, framework, disabled };
+    const { id, team_id, framework, disabled, graphql } = row;
+    return { id, team_id, framework, disabled, graphql };
   }
 
   private refuseApiKey(sender: Sender): never {

@@ -28,6 +28,8 @@ export interface BodyContext {
   env: string | undefined;
   /** Milliseconds since the Unix epoch. */
   now: number;
+  /** GraphQL operations are told apart. */
+  graphql: boolean;
   /** Largest number of requests that a span counts as. */
   maxSpanWeight: number;
   /**

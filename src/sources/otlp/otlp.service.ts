@@ -78,6 +78,7 @@ export class OtlpService {
             digest,
             env,
             now: Date.now(),
+            graphql: app.graphql,
             maxSpanWeight: this.maxSpanWeight,
             expansion: { remaining: this.maxBytes },
           };

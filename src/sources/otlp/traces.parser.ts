@@ -144,7 +144,7 @@ function addSpan(
   }
   if (!SERVES.has(span.kind) || !has(NAMES_OPERATION)) return;
   const attributes = new Attributes(span.attributes);
-  const name = findOperation(attributes);
+  const name = findOperation(attributes, context.graphql);
   if (name === null) return;
   const links = span.links
     .slice(0, MAX_LINKS)
@@ -214,10 +214,10 @@ function addRequest(
   message: Message,
   span: Span,
   record: SpanRecord,
-  { expansion, maxSpanWeight }: BodyContext,
+  { expansion, maxSpanWeight, graphql }: BodyContext,
 ): boolean {
   const reader = new LenientReader();
-  const request = readRequest(span, record, { env: message.env, expansion, reader });
+  const request = readRequest(span, record, { env: message.env, expansion, graphql, reader });
   if (request === undefined) return false;
   message.rejected.addMembers(reader.ignored);
   if (!request.excluded_from_logs) message.logs.push(request);
@@ -236,7 +236,12 @@ function addRequest(
 function readRequest(
   span: Span,
   { trace_id, span_id, duration_ns, scope_name, scope_version }: SpanRecord,
-  { env, expansion, reader }: { env: string; expansion: Expansion; reader: LenientReader },
+  {
+    env,
+    expansion,
+    graphql,
+    reader,
+  }: { env: string; expansion: Expansion; graphql: boolean; reader: LenientReader },
 ): RequestRecord | undefined {
   const attributes = new Attributes(span.attributes);
   const method = findMethod(attributes);
@@ -256,7 +261,7 @@ function readRequest(
   const consumer = findConsumer(attributes, 'spans[].consumer', reader);
   const capture = readCapture(span, attributes, { trace_id, status_code }, expansion);
   const operation =
-    findOperation(attributes) ?? findMcpOperation(method, status_code, capture.request_headers);
+    findOperation(attributes, graphql) ?? findMcpOperation(method, status_code, capture.request_headers);
   const path = addOperation(pattern, operation);
   const isWithin = hasOperation(path) && status_code < 500;
   const exception = isWithin ? findOperationError(span, attributes) : capture.exception;

@@ -69,6 +69,7 @@ function parsedRate(count: number): Promise<number> {
             digest: String(at),
             env: 'prod',
             now: Date.now(),
+            graphql: false,
             maxSpanWeight: 1,
             expansion: { remaining: Infinity },
           },
