@@ -10,6 +10,7 @@ CREATE TABLE IF NOT EXISTS alert_rules_v1
     definition  String COMMENT 'JSON',
     channels    String COMMENT 'JSON: kind and address of each receiver',
     muted_until DateTime64(3, 'UTC'),
+    defined_at  DateTime64(3, 'UTC') COMMENT 'since when it has its definition',
     deleted     Bool,
     updated_at  DateTime64(6, 'UTC')
 )
@@ -32,7 +33,7 @@ CREATE TABLE IF NOT EXISTS alert_states_v1
     value         Nullable(Float64),
     results       Array(UInt8) COMMENT 'whether each of the last windows broke the rule',
     fired_at      DateTime64(3, 'UTC') COMMENT 'start of a firing that was told and is not resolved yet; else 1970',
-    told          Enum8('nothing' = 0, 'firing' = 1, 'resolved' = 2) COMMENT 'what receivers are told of this transition',
+    told          Enum8('nothing' = 0, 'firing' = 1, 'resolved' = 2, 'digest' = 3) COMMENT 'what receivers are told of this transition',
     evaluated_at  DateTime64(3, 'UTC') COMMENT 'end of the last window'
 )
 ENGINE = ReplacingMergeTree(evaluated_at)

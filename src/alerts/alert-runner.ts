@@ -44,6 +44,8 @@ export class AlertRunner {
   private timer?: NodeJS.Timeout;
   private ticking: Promise<void> = Promise.resolve();
   private readonly sending = new Map<string, Promise<void>>();
+  /** Digests that are being read: their many queries do not delay the evaluation of the next minute. */
+  private digesting: Promise<void> | undefined;
   private isStopped = false;
   /** End of the last window that this process evaluated. */
   private evaluatedAt = -Infinity;
@@ -71,7 +73,7 @@ export class AlertRunner {
     clearInterval(this.timer);
     process.off('SIGHUP', this.reload);
     await this.ticking;
-    await Promise.all(this.sending.values());
+    await this.settle();
     await this.coordinator.releaseLocks([LOCK], this.owner).catch(() => undefined);
   }
 
@@ -84,9 +86,9 @@ export class AlertRunner {
     await work;
   }
 
-  /** The messages that are being sent. */
+  /** The messages that are being sent, and the digests that are being read. */
   async settle(): Promise<void> {
-    await Promise.all(this.sending.values());
+    await Promise.all([...this.sending.values(), this.digesting]);
   }
 
   private readonly reload = (): void => {
@@ -101,13 +103,12 @@ export class AlertRunner {
 
   private async runIfLeader(now: number): Promise<void> {
     const acquiredAt = performance.now();
-    const acquire = () => this.coordinator.acquireLocks([LOCK], this.owner, HELD_MS);
-    if (this.isStopped || !(await acquire())) return;
+    if (this.isStopped || !(await this.acquire())) return;
     // The lease is kept until the next tick.
     const lease = {
       acquiredAt,
       heldMs: HELD_MS,
-      renew: acquire,
+      renew: () => this.acquire(),
       everyMs: RENEW_MS,
       release: () => Promise.resolve(),
     };
@@ -116,6 +117,10 @@ export class AlertRunner {
       await this.evaluate(hold, now);
       await this.deliver(hold, now);
     });
+  }
+
+  private acquire(): Promise<boolean> {
+    return this.coordinator.acquireLocks([LOCK], this.owner, HELD_MS);
   }
 
   /** Makes the stored rules of the file those of the file. */
@@ -225,11 +230,11 @@ export class AlertRunner {
     dashboardUrl: string,
   ): Promise<void> {
     const transitions: Transition[] = [];
-    for (const state of await this.store.findUntold(now - DAY_MS)) {
+    for (const state of await this.store.findUntold(now)) {
       const stored = rules.find((rule) =>
         isSame(rule, { team_id: state.team_id, app_id: state.rule_app_id, name: state.rule }),
       );
-      if (!stored) continue;
+      if (!stored || (stored.deleted && state.told === 'digest')) continue;
       const app = (await listApps(state.team_id)).find(({ id }) => id === state.app_id);
       transitions.push({
         state,
@@ -238,10 +243,48 @@ export class AlertRunner {
         appName: app?.name ?? String(state.app_id),
       });
     }
-    const messages = composeMessages(transitions, dashboardUrl, now);
+    const isDigest = ({ state }: Transition) => state.told === 'digest';
+    const digests = transitions.filter(isDigest);
+    if (digests.length > 0)
+      this.digesting ??= this.composeDigests(digests, dashboardUrl)
+        .catch((error: unknown) => {
+          this.log.warn(error instanceof Error ? error.message : error);
+        })
+        .finally(() => (this.digesting = undefined));
+    const messages = composeMessages(
+      transitions.filter((transition) => !isDigest(transition)),
+      dashboardUrl,
+      now,
+    );
     if (messages.length === 0) return;
     await hold();
     await this.store.saveMessages(messages);
+  }
+
+  /** A digest that cannot be read is tried again with the next evaluation. */
+  private async composeDigests(transitions: readonly Transition[], dashboardUrl: string): Promise<void> {
+    const read: Transition[] = [];
+    for (const transition of transitions) {
+      if (this.isStopped) return;
+      const { state, rule } = transition;
+      try {
+        const digest = await this.measurements.readDigest(state.team_id, state.app_id, rule, state.since);
+        read.push({ ...transition, digest });
+      } catch (error) {
+        const reason = error instanceof Error ? error.message : String(error);
+        this.log.warn(`digest ${state.rule} of app ${state.app_id} cannot be read: ${reason}`);
+      }
+    }
+    // It took long: another process may have gone on.
+    if (!(await this.acquire())) return;
+    const now = Date.now();
+    const untold = new Set((await this.store.findUntold(now)).map(({ transition_id }) => transition_id));
+    const messages = composeMessages(
+      read.filter(({ state }) => untold.has(state.transition_id)),
+      dashboardUrl,
+      now,
+    );
+    if (messages.length > 0) await this.store.saveMessages(messages);
   }
 
   /** Begins to send what is due. A receiver gets one message at a time: a slow one delays no other. */

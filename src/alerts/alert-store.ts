@@ -14,6 +14,8 @@ export interface StoredRule {
   channels: string;
   /** Milliseconds since the epoch; 0: not muted. */
   muted_until: number;
+  /** Since when it has its definition, in milliseconds since the epoch. */
+  defined_at: number;
   deleted: boolean;
 }
 
@@ -30,7 +32,7 @@ export interface StoredState {
   results: number[];
   /** Start of a firing that was told and is not resolved yet; 0: there is none. */
   fired_at: number;
-  told: 'nothing' | 'firing' | 'resolved';
+  told: 'nothing' | 'firing' | 'resolved' | 'digest';
   evaluated_at: number;
 }
 
@@ -49,11 +51,14 @@ export interface StoredMessage {
   error: string;
 }
 
+const DAY_MS = 86_400_000;
+
 const MS = (column: string) => `toFloat64(toUnixTimestamp64Milli(r.${column})) AS ${column}`;
 
 /** A deleted rule is kept for the alerts that it fired: they are resolved. */
 const RULES = `
-SELECT team_id, app_id, name, toString(r.source) AS source, definition, channels, ${MS('muted_until')}, deleted
+SELECT team_id, app_id, name, toString(r.source) AS source, definition, channels, ${MS('muted_until')}, ${MS('defined_at')},
+  deleted
 FROM alert_rules_v1 AS r FINAL
 ORDER BY team_id, app_id, name`;
 
@@ -66,9 +71,13 @@ const CURRENT_STATES = `${STATES}
 ORDER BY team_id, rule_app_id, rule, app_id, r.since DESC
 LIMIT 1 BY team_id, rule_app_id, rule, app_id`;
 
-/** Also those of a process that died before it wrote the messages. */
+/**
+ * Also those of a process that died before it wrote the messages. A digest is told for a week; its message is
+ * kept longer.
+ */
 const UNTOLD = `${STATES}
-WHERE r.told != 'nothing' AND r.since > fromUnixTimestamp64Milli({from:Int64}, 'UTC')
+WHERE r.told != 'nothing'
+  AND r.since > fromUnixTimestamp64Milli(if(r.told = 'digest', {digests_from:Int64}, {from:Int64}), 'UTC')
   AND transition_id NOT IN (SELECT arrayJoin(transitions) FROM alert_messages_v1)
 ORDER BY team_id, rule_app_id, rule, app_id, r.since`;
 
@@ -113,6 +122,7 @@ export class AlertStore {
       rules.map((rule) => ({
         ...rule,
         muted_until: dateTime64(rule.muted_until),
+        defined_at: dateTime64(rule.defined_at),
         updated_at: dateTime64(Date.now()),
       })),
     );
@@ -134,9 +144,10 @@ export class AlertStore {
     );
   }
 
-  /** Transitions since a time of which receivers are to be told, and that are in no message. */
-  findUntold(from: number): Promise<StoredState[]> {
-    return this.store.rows('alerts.untold', UNTOLD, { from });
+  /** Transitions of the last day, and digests of the last week, that are in no message yet. */
+  findUntold(now: number): Promise<StoredState[]> {
+    const params = { from: now - DAY_MS, digests_from: now - 7 * DAY_MS };
+    return this.store.rows('alerts.untold', UNTOLD, params);
   }
 
   async saveMessages(messages: readonly StoredMessage[]): Promise<void> {

@@ -4,6 +4,10 @@ import { AppMetricsModule } from '../api/app-metrics/app-metrics.module.js';
 import { AppMetricsService } from '../api/app-metrics/app-metrics.service.js';
 import { AppsModule } from '../api/apps/apps.module.js';
 import { AppsService } from '../api/apps/apps.service.js';
+import { ChangesModule } from '../api/changes/changes.module.js';
+import { ChangesService } from '../api/changes/changes.service.js';
+import { ConsumersModule } from '../api/consumers/consumers.module.js';
+import { ConsumersService } from '../api/consumers/consumers.service.js';
 import { ErrorsModule } from '../api/errors/errors.module.js';
 import { ErrorsService } from '../api/errors/errors.service.js';
 import { Config } from '../config/config.js';
@@ -25,7 +29,7 @@ class MeasuringModule {
     return {
       module: MeasuringModule,
       global: true,
-      imports: [PaginationModule, AppsModule, AppMetricsModule, ErrorsModule],
+      imports: [PaginationModule, AppsModule, AppMetricsModule, ErrorsModule, ChangesModule, ConsumersModule],
       providers: [
         { provide: Config, useValue: config },
         { provide: ClickHouse, useValue: store },
@@ -51,6 +55,8 @@ export async function createMeasuringServices(
     apps: context.get(AppsService, { strict: false }),
     metrics: context.get(AppMetricsService, { strict: false }),
     errors: context.get(ErrorsService, { strict: false }),
+    changes: context.get(ChangesService, { strict: false }),
+    consumers: context.get(ConsumersService, { strict: false }),
     close: () => context.close(),
   };
 }

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { Channel, Rule } from '../api/alerts/rule.js';
 import { describeRule } from '../api/alerts/rule.js';
-import { truncate } from '../records/text.js';
 import { hashUuid } from '../shared/hash-uuid.js';
 import type { StoredMessage, StoredRule, StoredState } from './alert-store.js';
+import { type Digest, describeDigest } from './digest.js';
+import { toText } from './visible-text.js';
 
 /** An alert in a message, as Alertmanager names its members. Never changed once the message is stored. */
 interface ToldAlert {
@@ -21,11 +22,12 @@ interface ToldAlert {
 
 /** Alerts of a message; it says how many more there are. */
 const MAX_ALERTS = 100;
-const MAX_TEXT = 200;
+/** Slack cuts a text of 40,000 characters, and Teams refuses a message of 28 KB. */
+const MAX_CHAT_BYTES = 24_000;
+/** The JSON around a line of a card. */
+const LINE_BYTES = 70;
 const MINUTE_MS = 60_000;
 const NO_END = '0001-01-01T00:00:00Z';
-/** Control characters, and characters that change the direction of a text or are not shown. */
-const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /** A transition with its rule, and the name of its app. */
 export interface Transition {
@@ -33,11 +35,13 @@ export interface Transition {
   readonly rule: Rule;
   readonly channels: readonly Channel[];
   readonly appName: string;
+  /** Of the transition of a digest. */
+  readonly digest?: Digest;
 }
 
 /**
- * One message for each receiver of a team with all transitions that it is told of. Its ID depends on them
- * alone.
+ * One message for each receiver of a team with all transitions that it is told of, and one with all digests.
+ * Its ID depends on them alone.
  */
 export function composeMessages(
   transitions: readonly Transition[],
@@ -48,13 +52,16 @@ export function composeMessages(
   for (const transition of transitions)
     for (const channel of transition.channels) {
       const teamId = transition.state.team_id;
-      const key = JSON.stringify([teamId, channel.kind, channel.target]);
+      const key = JSON.stringify([teamId, channel.kind, channel.target, transition.state.told === 'digest']);
       const group = groups.get(key) ?? { teamId, channel, transitions: [] };
       group.transitions.push(transition);
       groups.set(key, group);
     }
-  return Array.from(groups, ([key, { teamId, channel, transitions: all }]) => {
-    const ids = all.map(({ state }) => state.transition_id);
+  return Array.from(groups, ([key, { teamId, channel, transitions }]) => {
+    // Of digests the apps with the most requests come first.
+    const countRequests = ({ digest }: Transition) => digest?.now.requests ?? 0;
+    const all = transitions.toSorted((a, b) => countRequests(b) - countRequests(a));
+    const ids = transitions.map(({ state }) => state.transition_id).sort();
     return {
       team_id: teamId,
       message_id: hashUuid(JSON.stringify([key, ids])),
@@ -71,37 +78,40 @@ export function composeMessages(
   });
 }
 
-/** A message that says nothing but that a receiver is reachable. */
-export function composeTest(
-  { team_id, app_id, name }: Pick<StoredRule, 'team_id' | 'app_id' | 'name'>,
+/** A transition that says nothing but that a receiver is reachable, or the digest of an app. */
+export function createTestTransition(
+  { team_id, app_id, name, channels }: StoredRule,
   rule: Rule,
-  channel: Channel,
-  dashboardUrl: string,
   now: number,
-): StoredMessage {
+  app?: { id: number; name: string; digest: Digest },
+): Transition {
   const state: StoredState = {
     team_id,
     rule_app_id: app_id,
     rule: name,
-    app_id,
+    app_id: app?.id ?? app_id,
     since: now,
-    transition_id: hashUuid(`test ${now}`),
-    state: 'firing',
+    transition_id: hashUuid(`test ${now} ${app?.id ?? ''}`),
+    state: app ? 'ok' : 'firing',
     value: null,
     results: [],
-    fired_at: now,
-    told: 'firing',
+    fired_at: app ? 0 : now,
+    told: app ? 'digest' : 'firing',
     evaluated_at: now,
   };
-  const transition = { state, rule, channels: [channel], appName: 'this is a test' };
-  const [message] = composeMessages([transition], dashboardUrl, now);
-  if (!message) throw new Error('a channel gets one message');
-  return message;
+  return {
+    state,
+    rule,
+    channels: JSON.parse(channels) as Channel[],
+    appName: app?.name ?? 'this is a test',
+    ...(app && { digest: app.digest }),
+  };
 }
 
-function toAlert({ state, rule, appName }: Transition, dashboardUrl: string): ToldAlert {
+function toAlert({ state, rule, appName, digest }: Transition, dashboardUrl: string): ToldAlert {
   const { rule: name, app_id, team_id, since, fired_at, told, value, evaluated_at } = state;
   const labels = {
+    ...(digest && { digest: 'weekly' }),
     alertname: toText(name),
     severity: rule.severity,
     team_id: String(team_id),
@@ -110,6 +120,27 @@ function toAlert({ state, rule, appName }: Transition, dashboardUrl: string): To
     ...(rule.env !== undefined && { env: toText(rule.env) }),
   };
   const condition = toText(describeRule(rule));
+  const fingerprint = createHash('sha256').update(JSON.stringify(labels)).digest('hex').slice(0, 16);
+  if (digest) {
+    const { start, end } = digest.window;
+    const { summary, lines, values } = describeDigest(digest, rule, appName);
+    return {
+      // So that no receiver opens an incident that would never end.
+      status: 'resolved',
+      labels,
+      annotations: {
+        summary,
+        description: lines.join('\n'),
+        condition,
+        ...values,
+        transition_id: state.transition_id,
+      },
+      startsAt: new Date(start).toISOString(),
+      endsAt: new Date(end).toISOString(),
+      generatorURL: linkTo(dashboardUrl, app_id, start, end, rule.env),
+      fingerprint,
+    };
+  }
   const measured = value === null ? '' : `, value ${formatValue(value)}`;
   const ended = told === 'resolved';
   const from = fired_at - rule.window * MINUTE_MS;
@@ -125,7 +156,7 @@ function toAlert({ state, rule, appName }: Transition, dashboardUrl: string): To
     startsAt: new Date(fired_at).toISOString(),
     endsAt: ended ? new Date(since).toISOString() : NO_END,
     generatorURL: linkTo(dashboardUrl, app_id, from, evaluated_at, rule.env),
-    fingerprint: createHash('sha256').update(JSON.stringify(labels)).digest('hex').slice(0, 16),
+    fingerprint,
   };
 }
 
@@ -139,11 +170,6 @@ function linkTo(dashboardUrl: string, appId: number, from: number, to: number, e
   return `${dashboardUrl.replace(/\/$/, '')}/?${query.toString()}`;
 }
 
-/** Names come from monitored applications: a line of visible characters. */
-function toText(text: string): string {
-  return truncate(text.toWellFormed().replaceAll(INVISIBLE, ' '), MAX_TEXT);
-}
-
 function formatValue(value: number): string {
   return String(Number(value.toPrecision(4)));
 }
@@ -153,15 +179,17 @@ export function writeBody({ channel, team_id, alerts }: StoredMessage, externalU
   const all = JSON.parse(alerts) as ToldAlert[];
   const shown = all.slice(0, MAX_ALERTS);
   if (channel === 'slack')
-    return JSON.stringify({ text: writeLines(all, escapeSlack).join('\n'), mrkdwn: false });
+    return JSON.stringify({ text: writeLines(all, escapeSlack, MAX_CHAT_BYTES).join('\n'), mrkdwn: false });
   if (channel === 'teams') return JSON.stringify(writeCard(all));
+  // Apart from the alerts of the team, or receivers would take them for ended.
+  const isDigest = all[0]?.labels.digest !== undefined;
   return JSON.stringify({
     version: '4',
-    groupKey: `{}:{team_id="${team_id}"}`,
+    groupKey: `{}:{${isDigest ? 'digest="weekly", ' : ''}team_id="${team_id}"}`,
     truncatedAlerts: all.length - shown.length,
     status: all.some(({ status }) => status === 'firing') ? 'firing' : 'resolved',
     receiver: 'request-analytics',
-    groupLabels: { team_id: String(team_id) },
+    groupLabels: { ...(isDigest && { digest: 'weekly' }), team_id: String(team_id) },
     commonLabels: findCommon(shown.map(({ labels }) => labels)),
     commonAnnotations: findCommon(shown.map(({ annotations }) => annotations)),
     externalURL: externalUrl,
@@ -175,21 +203,36 @@ export function writeMail({ alerts }: StoredMessage): { subject: string; text: s
   const [first] = all;
   const firing = all.filter(({ status }) => status === 'firing').length;
   const subject =
-    all.length === 1 && first
-      ? `[${first.status.toUpperCase()}] ${first.labels.alertname ?? ''} (${first.labels.app ?? ''})`
-      : `${firing} firing, ${all.length - firing} resolved`;
+    first?.labels.digest !== undefined
+      ? `Weekly digest of ${all.length === 1 ? (first.labels.app ?? '') : `${all.length} apps`}`
+      : all.length === 1 && first
+        ? `[${first.status.toUpperCase()}] ${first.labels.alertname ?? ''} (${first.labels.app ?? ''})`
+        : `${firing} firing, ${all.length - firing} resolved`;
   return { subject, text: `${writeLines(all, (text) => text).join('\n')}\n` };
 }
 
-function writeLines(alerts: readonly ToldAlert[], escape: (text: string) => string): string[] {
-  const lines = alerts
-    .slice(0, MAX_ALERTS)
-    .map(
-      ({ status, labels, annotations, generatorURL }) =>
-        `[${status.toUpperCase()}] ${escape(`${annotations.summary ?? ''} (${labels.severity ?? ''})`)} ${escape(generatorURL)}`,
-    );
-  const more = alerts.length - lines.length;
-  return more > 0 ? [...lines, `and ${more} more`] : lines;
+/** A line for each alert, and the lines of each digest. */
+function writeLines(
+  alerts: readonly ToldAlert[],
+  escape: (text: string) => string,
+  maxBytes = Infinity,
+): string[] {
+  const written: string[] = [];
+  let bytes = 0;
+  for (const [index, alert] of alerts.entries()) {
+    const lines = describeAlert(alert).map(escape);
+    for (const line of lines) bytes += Buffer.byteLength(JSON.stringify(line)) + LINE_BYTES;
+    if (index === MAX_ALERTS || (index > 0 && bytes > maxBytes))
+      return [...written, `and ${alerts.length - index} more`];
+    written.push(...lines);
+  }
+  return written;
+}
+
+function describeAlert({ status, labels, annotations, generatorURL }: ToldAlert): string[] {
+  const { summary = '', description } = annotations;
+  if (description !== undefined) return [...description.split('\n'), generatorURL];
+  return [`[${status.toUpperCase()}] ${summary} (${labels.severity ?? ''}) ${generatorURL}`];
 }
 
 /** Slack's own escapes, so that no name becomes a link; and no name calls a channel or a person. */
@@ -213,7 +256,7 @@ function writeCard(alerts: readonly ToldAlert[]) {
           $schema: 'http://adaptivecards.io/schemas/adaptive-card.json',
           type: 'AdaptiveCard',
           version: '1.4',
-          body: writeLines(alerts, (text) => text).map((text) => ({
+          body: writeLines(alerts, (text) => text, MAX_CHAT_BYTES).map((text) => ({
             type: 'RichTextBlock',
             inlines: [{ type: 'TextRun', text }],
           })),

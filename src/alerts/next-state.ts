@@ -1,6 +1,7 @@
 import { Temporal } from 'temporal-polyfill';
 import type { AlertState, Rule } from '../api/alerts/rule.js';
 import { isBeyond } from '../api/alerts/rule.js';
+import { findLastDue } from './digest-schedule.js';
 import { hashUuid } from '../shared/hash-uuid.js';
 import type { StoredRule, StoredState } from './alert-store.js';
 
@@ -30,12 +31,13 @@ export function findNextState(
   before: StoredState | undefined,
   at: number,
 ): StoredState {
+  if (rule.metric === 'weekly') return findNextDigest(stored, rule, appId, before, at);
   const isBroken = measured !== null && !measured.isTooFew && isBeyond(rule, measured.value);
   const results = [...(before?.results ?? []), isBroken ? 1 : 0].slice(-(rule.of ?? rule.for));
   const broken = results.reduce((sum, result) => sum + result, 0);
   const fired = before?.state === 'firing' || before?.state === 'muted';
   const isFiring = broken >= rule.for || (fired && broken > 0);
-  const isMuted = stored.muted_until > at || isQuiet(rule, at);
+  const isMuted = isSilenced(stored, rule, at);
   const state = chooseState(isFiring, isMuted, measured !== null, broken);
   const value = measured?.value ?? null;
   if (before?.state === state) return { ...before, value, results, evaluated_at: at };
@@ -62,6 +64,43 @@ export function findNextState(
     told,
     evaluated_at: at,
   };
+}
+
+/**
+ * A digest is always `ok`: it begins a row each time that it is due. The first row of an app begins when the
+ * rule is first evaluated for it. What is due while nothing may be told, or no process runs, is told later,
+ * unless the next one is due before; nothing is due from before the rule had its definition.
+ */
+function findNextDigest(
+  stored: StoredRule,
+  rule: Rule,
+  appId: number,
+  before: StoredState | undefined,
+  at: number,
+): StoredState {
+  const due = findLastDue(rule, at);
+  const isDue = before !== undefined && due > Math.max(before.since, stored.defined_at);
+  if (before && (!isDue || isSilenced(stored, rule, at))) return { ...before, evaluated_at: at };
+  const since = isDue ? due : at;
+  const key = [stored.team_id, stored.app_id, stored.name, appId, since, 'digest'];
+  return {
+    team_id: stored.team_id,
+    rule_app_id: stored.app_id,
+    rule: stored.name,
+    app_id: appId,
+    since,
+    transition_id: hashUuid(JSON.stringify(key)),
+    state: 'ok',
+    value: null,
+    results: [],
+    fired_at: 0,
+    told: isDue ? 'digest' : 'nothing',
+    evaluated_at: at,
+  };
+}
+
+function isSilenced(stored: StoredRule, rule: Rule, at: number): boolean {
+  return stored.muted_until > at || isQuiet(rule, at);
 }
 
 function chooseState(isFiring: boolean, isMuted: boolean, hasData: boolean, broken: number): AlertState {

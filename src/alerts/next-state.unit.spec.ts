@@ -13,6 +13,7 @@ const STORED: StoredRule = {
   definition: '',
   channels: '[]',
   muted_until: 0,
+  defined_at: 0,
   deleted: false,
 };
 

@@ -107,14 +107,17 @@ export function toStored(
   source: StoredRule['source'],
   before?: StoredRule,
 ): StoredRule {
+  const definition = JSON.stringify(rule);
+  const isSame = before && !before.deleted && before.definition === definition;
   return {
     team_id: teamId,
     app_id: app === 'all' ? 0 : app,
     name,
     source,
-    definition: JSON.stringify(rule),
+    definition,
     channels: JSON.stringify(receivers),
     muted_until: before?.muted_until ?? 0,
+    defined_at: isSame ? before.defined_at : Date.now(),
     deleted: false,
   };
 }

@@ -6,6 +6,7 @@ import { Peers } from './peers/peers.js';
 import { progress } from './report/progress.js';
 import { report } from './report/report.js';
 import type { Results } from './report/results.js';
+import { measureAlerts } from './sections/alerts.js';
 import { measureAtOnce } from './sections/at-once.js';
 import { measureBeside } from './sections/beside.js';
 import { measureCollector } from './sections/collector.js';
@@ -70,6 +71,8 @@ async function overService(dataSet: DataSet, results: Results, options: Options,
     if (team) results.team = team;
     const dashboard = await measureDashboard(service, options);
     if (dashboard) results.dashboard = dashboard;
+    const alerts = await measureAlerts(service, options, dataSet.anchor);
+    if (alerts) results.alerts = alerts;
     results.afterMb = readMemory(service.server.pid).rssMb;
     results.tables = await measureStorage(service.server);
     if (peers) {

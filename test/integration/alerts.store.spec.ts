@@ -251,6 +251,23 @@ describe('alerts', () => {
     expect(receiver.bodies[0]!.alerts).toHaveLength(100);
   });
 
+  it('measures rules with filters on the same fields by one query of 100, each by its own values', async () => {
+    createRunner();
+    for (let index = 0; index < 150; index++)
+      await createRule({ metric: 'requests', value: 2, env: 'prod', path: `/p/${index}` }, `rule ${index}`);
+    const query = jest.spyOn(services.metrics, 'query');
+    await pass(
+      Array.from({ length: 4 }, (_, index) => ({ path: `/p/${index < 3 ? 7 : 8}` })).concat(
+        Array.from({ length: 3 }, () => ({ path: '/p/149' })),
+      ),
+    );
+    expect(query).toHaveBeenCalledTimes(2);
+    query.mockRestore();
+    expect(receiver.told.sort()).toEqual(['rule 149 firing', 'rule 7 firing']);
+    expect((await listAlerts()).find(({ name }) => name === 'rule 8')!.value).toBe(1);
+    expect((await listAlerts()).find(({ name }) => name === 'rule 9')!.value).toBe(0);
+  });
+
   it('shows states and their history, to keys of the team alone', async () => {
     createRunner();
     await createRule({ for: 2 });

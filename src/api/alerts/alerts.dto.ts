@@ -53,14 +53,16 @@ export class Alert {
     type: 'string',
     format: 'date-time',
     nullable: true,
-    description: 'Since when it has its state; null before the first evaluation',
+    description:
+      'Since when it has its state, of a digest when it was due last; null before the first evaluation',
     example: EXAMPLES.timestamp,
   })
   since: string | null;
 
   @ApiProperty({
     ...VALUE,
-    description: 'Value of the last window, or its change to the week before; null if there is none',
+    description:
+      'Value of the last window, or its change to the week before; null if there is none, as for a digest',
   })
   value: number | null;
 

@@ -13,4 +13,5 @@ export const PRESETS: Readonly<Record<string, RuleInput>> = {
   latency: { metric: 'response_time_p95', value: 1_000, window: '10m', min_requests: 50, for: 2 },
   silence: { metric: 'silence', window: '15m', severity: 'critical' },
   'new-error': { metric: 'new_errors', window: '15m' },
+  weekly: { metric: 'weekly', severity: 'info' },
 };

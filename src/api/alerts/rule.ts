@@ -4,11 +4,12 @@ import { METRICS, type Metric } from '../app-metrics/metric-names.js';
 
 /** Metrics of Query Metrics that are numbers. */
 const NUMBERS = METRICS.filter((name) => name !== 'response_time_histogram');
-/** What a rule may be about: metrics, minutes without data, and errors that are new. */
-const ALERT_METRICS = [...NUMBERS, 'silence', 'new_errors'] as const;
+/** What a rule may be about: metrics, minutes without data, errors that are new, a digest of each week. */
+const ALERT_METRICS = [...NUMBERS, 'silence', 'new_errors', 'weekly'] as const;
 const ALERT_OPERATORS = ['gt', 'gte', 'lt', 'lte'] as const;
 export const SEVERITIES = ['info', 'warning', 'critical'] as const;
 export const ALERT_STATES = ['ok', 'pending', 'firing', 'no_data', 'muted'] as const;
+export const DAYS = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'] as const;
 export type AlertState = (typeof ALERT_STATES)[number];
 
 export const CHANNELS = ['webhook', 'slack', 'teams', 'email'] as const;
@@ -59,11 +60,25 @@ export const RULE = z
       .regex(/^(?:[01]\d|2[0-3]):[0-5]\d-(?:[01]\d|2[0-3]):[0-5]\d$/, 'must be hours such as 22:00-06:00')
       .optional(),
     timezone: z.string().refine(isTimezone, 'must be an IANA timezone').default('UTC'),
+    /** When a digest is sent, in `timezone`. */
+    day: z.enum(DAYS).optional(),
+    at: z
+      .string()
+      .regex(/^(?:[01]\d|2[0-3]):[0-5]\d$/, 'must be a time such as 09:00')
+      .optional(),
   })
   .refine((rule) => (rule.of ?? rule.for) >= rule.for, { path: ['of'], message: 'must not be below `for`' })
-  .refine((rule) => rule.metric !== 'silence' || !FILTERS.some((name) => rule[name] !== undefined), {
+  .refine((rule) => !ONLY_ENV.has(rule.metric) || !FILTERS.some((name) => rule[name] !== undefined), {
     path: ['metric'],
-    message: 'silence has the filter env alone',
+    message: 'silence and weekly have the filter env alone',
+  })
+  .refine((rule) => rule.metric === 'weekly' || (rule.day ?? rule.at) === undefined, {
+    path: ['metric'],
+    message: 'only weekly has a day and a time',
+  })
+  .refine((rule) => rule.metric !== 'weekly' || LIMITS.every(([name, none]) => rule[name] === none), {
+    path: ['metric'],
+    message: 'weekly has no limit: no op, value, window, min_requests, for, of, and no comparison',
   })
   .refine((rule) => rule.metric !== 'new_errors' || (rule.status ?? rule.group) === undefined, {
     path: ['metric'],
@@ -75,6 +90,17 @@ export const RULE = z
   });
 
 const FILTERS = ['method', 'path', 'consumer', 'group', 'status'] as const;
+const ONLY_ENV: ReadonlySet<string> = new Set(['silence', 'weekly']);
+/** Members that say when a rule fires, and their defaults. */
+const LIMITS = [
+  ['op', 'gt'],
+  ['value', 0],
+  ['window', 10],
+  ['min_requests', 0],
+  ['for', 1],
+  ['of', undefined],
+  ['compare', 'threshold'],
+] as const;
 
 /** A rule as it is stored. */
 export type Rule = z.output<typeof RULE>;
@@ -88,8 +114,17 @@ export function describeRule({ metric, op, value, compare, window, env, ...other
   for (const name of FILTERS) if (others[name] !== undefined) filters.push(`${name} ${others[name]}`);
   const of = filters.length === 0 ? '' : ` (${filters.join(', ')})`;
   if (metric === 'silence') return `no data for ${describeMinutes(window)}${of}`;
+  if (metric === 'weekly') {
+    const { day, at } = readSchedule(others);
+    return `digest of the week${of}, each ${day} at ${at} ${others.timezone}`;
+  }
   const change = compare === 'last_week' ? 'change to last week of ' : '';
   return `${change}${metric}${of} ${SIGNS[op]} ${value} over ${describeMinutes(window)}`;
+}
+
+/** When a digest is sent. */
+export function readSchedule({ day = 'monday', at = '09:00' }: Pick<Rule, 'day' | 'at'>) {
+  return { day, at };
 }
 
 const CONDITION = /^\s*(\w+)\s*([<>]=?)\s*([-+.\de]+)\s+over\s+(\S+)\s*$/i;

@@ -8,5 +8,6 @@ import { ChangesService } from './changes.service.js';
   imports: [AppMetricsModule, ReleasesModule],
   controllers: [ChangesController],
   providers: [ChangesService],
+  exports: [ChangesService],
 })
 export class ChangesModule {}

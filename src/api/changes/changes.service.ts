@@ -14,6 +14,8 @@ import type { ComparedWindows, ExplainChangeInput } from './changes.input.js';
 import { type MetricsValues, matchGroups } from './groups.js';
 import {
   type Change,
+  DIMENSIONS,
+  type DimensionName,
   type Moved,
   type QueryBoth,
   compare,
@@ -36,7 +38,11 @@ export class ChangesService {
   ) {}
 
   /** Compares two windows: how the whole changed, and which groups changed it. */
-  async explain(account: Account, input: ExplainChangeInput): Promise<ExplainedChange> {
+  async explain(
+    account: Account,
+    input: ExplainChangeInput,
+    dimensions: readonly DimensionName[] = DIMENSIONS,
+  ): Promise<ExplainedChange> {
     const { measure, limit, filters, timezone, app_id, body } = input;
     const compared = input.compared ?? (await this.compareSinceRelease(account, input));
     const queryBoth: QueryBoth = async (metrics, group_by, threshold) => {
@@ -57,7 +63,7 @@ export class ChangesService {
       const rows = await Promise.all([read(compared.window), read(compared.baseline)]);
       return matchGroups(...rows, group_by);
     };
-    const change = await measureChange(queryBoth, measure, limit);
+    const change = await measureChange(queryBoth, measure, limit, dimensions);
     const findCounted = (window: Window) => describeCounted(window, compared.now);
     return {
       measure,

@@ -71,7 +71,12 @@ export type QueryBoth = (
 ) => Promise<Group[]>;
 
 /** @param top number of groups that are shown of each dimension */
-export async function measureChange(queryBoth: QueryBoth, measure: Measure, top: number): Promise<Change> {
+export async function measureChange(
+  queryBoth: QueryBoth,
+  measure: Measure,
+  top: number,
+  names: readonly DimensionName[] = DIMENSIONS,
+): Promise<Change> {
   const [overview = NO_REQUESTS] = await queryBoth(OVERVIEW, []);
   const slowFromMs =
     measure === 'response_time' ? chooseThreshold(overview.before?.response_time_p95) : undefined;
@@ -84,7 +89,7 @@ export async function measureChange(queryBoth: QueryBoth, measure: Measure, top:
   });
   const dimensions: Dimension[] = [];
   // One after another, so that a call does not take all of the store's connections.
-  for (const name of DIMENSIONS) {
+  for (const name of names) {
     const groupBy = GROUPED_BY[name];
     const groups = (await queryBoth(MEASURED[measure], groupBy, slowFromMs))
       .map(toMoved)

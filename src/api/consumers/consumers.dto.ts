@@ -11,6 +11,7 @@ export class ConsumerGroup {
 }
 
 export const CONSUMER_STATES = ['new', 'returning', 'quiet'] as const;
+export type ConsumerState = (typeof CONSUMER_STATES)[number];
 
 export class ConsumerActivity {
   @ApiProperty({
@@ -21,7 +22,7 @@ export class ConsumerActivity {
       'last 30 days and before. `quiet`: there was none in the last 30 days.',
     example: 'returning',
   })
-  state: (typeof CONSUMER_STATES)[number];
+  state: ConsumerState;
 
   @ApiProperty({
     type: 'string',

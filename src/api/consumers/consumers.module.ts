@@ -8,6 +8,6 @@ import { ConsumersService } from './consumers.service.js';
   imports: [AppsModule],
   controllers: [ConsumersController],
   providers: [ConsumersService, ConsumersRepository],
-  exports: [ConsumersRepository],
+  exports: [ConsumersRepository, ConsumersService],
 })
 export class ConsumersModule {}

@@ -1,8 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { AppScopedStore } from '../apps/app-scoped-store.js';
 import type { AppScope, Match } from '../apps/apps.service.js';
-import { type Predicate, and, notExcluded, ofScopeConsumer } from '../../queries/predicates.js';
-import type { Consumer } from './consumers.dto.js';
+import { type Predicate, and, inScope, ofScopeConsumer } from '../../queries/predicates.js';
+import type { Window } from '../../shared/time/window.js';
+import type { MetricFilter } from '../app-metrics/app-metrics.input.js';
+import { toMetricCondition } from '../app-metrics/metric-condition.js';
+import type { Consumer, ConsumerState } from './consumers.dto.js';
 
 export interface ConsumerQuery {
   /** Only consumers with a request at or after this time, milliseconds since the epoch. */
@@ -24,6 +27,16 @@ export interface ConsumerRequests {
   first_request_at: string;
   /** Requests since a time. */
   requests: number;
+  /** By the requests since then. */
+  state: ConsumerState;
+}
+
+/** A consumer that is new in a window, or quiet in it after requests in the baseline. */
+export interface MovedConsumer {
+  consumer_id: number;
+  state: 'new' | 'quiet';
+  /** Number of consumers with this state. */
+  consumers: number;
 }
 
 /** A consumer without its times; `group_name` is empty without a group. */
@@ -54,11 +67,24 @@ LEFT JOIN (
 LEFT JOIN (SELECT id, name FROM consumer_groups_v1 FINAL WHERE app_id = {app_id:UInt32}) AS g ON g.id = p.group_id
 ORDER BY p.id DESC`;
 
-const REQUESTS = (filter: string) => `
-SELECT consumer_id, min(bucket) AS first_request_at, sumIf(requests, bucket >= {since:UInt32}) AS requests
-FROM counts_per_15m_by_consumer_v1
-WHERE app_id = {app_id:UInt32} AND consumer_id IN {ids:Array(UInt32)} AND bucket >= {retained_from:UInt32}${filter}
+const REQUESTS = (filter: string, more = '') => `
+SELECT c.consumer_id AS consumer_id, min(c.bucket) AS first_request_at,
+  sumIf(c.requests, c.bucket >= {since:UInt32}) AS requests${more},
+  multiIf(requests = 0, 'quiet', first_request_at >= {since:UInt32}, 'new', 'returning') AS state
+FROM counts_per_15m_by_consumer_v1 AS c
+WHERE app_id = {app_id:UInt32} AND bucket >= {retained_from:UInt32}${filter}
 GROUP BY consumer_id`;
+
+const REQUESTS_BEFORE = `,
+  sumIf(c.requests, c.bucket >= {before:UInt32} AND c.bucket < {since:UInt32}) AS requests_before`;
+
+/** Those with the most requests first. */
+const MOVED = (filter: string) => `
+SELECT consumer_id, state, count() OVER (PARTITION BY state) AS consumers
+FROM (${REQUESTS(filter, REQUESTS_BEFORE)})
+WHERE state = 'new' OR (state = 'quiet' AND requests_before > 0)
+ORDER BY state, requests + requests_before DESC, consumer_id
+LIMIT {limit:UInt32} BY state`;
 
 const CONSUMERS_WITH_GROUPS = (filter = '') => `
 FROM consumers_v1 AS c FINAL
@@ -120,12 +146,36 @@ export class ConsumersRepository {
     ids: readonly number[],
     { since, retained_from }: { since: number; retained_from: number },
   ): Promise<ConsumerRequests[]> {
+    const ofConsumers = { sql: 'consumer_id IN {ids:Array(UInt32)}', params: { ids } };
+    const { sql, params } = and(ofConsumers, ...inScope(scope));
+    return this.store.rows(scope, 'consumers.requests', REQUESTS(sql), { ...params, since, retained_from });
+  }
+
+  /**
+   * The consumers that made their first request in a window, and those that made requests in the baseline
+   * before it alone.
+   *
+   * @param retainedFrom in milliseconds since the epoch, like the windows
+   * @param limit consumers with each state
+   */
+  findMoved(
+    scope: AppScope,
+    { window, baseline }: { window: Window; baseline: Window },
+    filters: readonly MetricFilter[],
+    { retainedFrom, limit }: { retainedFrom: number; limit: number },
+  ): Promise<MovedConsumer[]> {
     const { sql, params } = and(
-      notExcluded(scope.excludedEndpointIds),
-      ofScopeConsumer(scope.consumerId, 'consumer_id'),
+      { sql: 'consumer_id != 0 AND bucket < {until:UInt32}', params: { until: window.end / 1000 } },
+      ...filters.map(toMetricCondition),
+      ...inScope(scope),
     );
-    const values = { ...params, ids, since, retained_from };
-    return this.store.rows(scope, 'consumers.requests', REQUESTS(sql), values);
+    return this.store.rows(scope, 'consumers.moved', MOVED(sql), {
+      ...params,
+      since: window.start / 1000,
+      before: baseline.start / 1000,
+      retained_from: Math.ceil(retainedFrom / 1000),
+      limit,
+    });
   }
 
   /**

@@ -7,11 +7,19 @@ import { trafficRetainedFrom } from '../../config/retention.js';
 import { framePage } from '../../platform/paging/page.dto.js';
 import type { Consumer } from './consumers.dto.js';
 import type { ListConsumersInput } from './consumers.input.js';
-import { ConsumersRepository } from './consumers.repository.js';
+import { ConsumersRepository, type MovedConsumer } from './consumers.repository.js';
+import type { Window } from '../../shared/time/window.js';
+import type { MetricFilter } from '../app-metrics/app-metrics.input.js';
 
 const QUARTER_MS = 900_000;
 /** Consumers with a request in this time are not quiet. */
 const ACTIVE_MS = 30 * 86_400_000;
+
+/** Consumers with the same state. */
+export interface MovedConsumers {
+  readonly consumers: number;
+  readonly names: readonly string[];
+}
 
 @Injectable()
 export class ConsumersService {
@@ -37,6 +45,35 @@ export class ConsumersService {
     return new JsonResponse(framePage(records, token), false, token);
   }
 
+  /**
+   * How many consumers made their first request in a window, and how many made requests in the baseline
+   * before it alone; the names of those with the most requests.
+   */
+  async findMoved(
+    account: Account,
+    appId: number,
+    windows: { window: Window; baseline: Window },
+    filters: readonly MetricFilter[],
+    limit: number,
+  ): Promise<Record<MovedConsumer['state'], MovedConsumers>> {
+    const scope = await this.apps.require(account, appId);
+    const options = { retainedFrom: trafficRetainedFrom(Date.now()), limit };
+    const moved = await this.repository.findMoved(scope, windows, filters, options);
+    const named = await this.repository.find(
+      scope,
+      moved.map(({ consumer_id }) => consumer_id),
+    );
+    const names = new Map(named.map(({ id, name }) => [id, name]));
+    const select = (state: MovedConsumer['state']) => {
+      const rows = moved.filter((row) => row.state === state);
+      return {
+        consumers: rows[0]?.consumers ?? 0,
+        names: rows.map(({ consumer_id }) => names.get(consumer_id) ?? String(consumer_id)),
+      };
+    };
+    return { new: select('new'), quiet: select('quiet') };
+  }
+
   private async addActivity(scope: AppScope, consumers: readonly Consumer[]): Promise<Consumer[]> {
     const now = Date.now();
     const since = Math.floor((now - ACTIVE_MS) / QUARTER_MS) * (QUARTER_MS / 1000);
@@ -45,9 +82,7 @@ export class ConsumersService {
     const counted = await this.repository.countRequests(scope, ids, window);
     const byId = new Map(counted.map((row) => [row.consumer_id, row]));
     return consumers.map((consumer) => {
-      const { first_request_at = null, requests = 0 } = byId.get(consumer.id) ?? {};
-      const isNew = first_request_at !== null && Date.parse(first_request_at) >= since * 1000;
-      const state = requests === 0 ? 'quiet' : isNew ? 'new' : 'returning';
+      const { state = 'quiet', first_request_at = null, requests = 0 } = byId.get(consumer.id) ?? {};
       return Object.assign(consumer, { activity: { state, first_request_at, requests } });
     });
   }

@@ -1,9 +1,13 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { PRESETS } from '../../api/alerts/presets.js';
+import { DAYS } from '../../api/alerts/rule.js';
 import { Config } from '../../config/config.js';
 import { AdminError } from '../../ops/admin/admin.error.js';
 import { createAdmin } from '../../ops/admin/admin.js';
 import type { AlertsAdmin, RulePlace } from '../../ops/admin/alerts.admin.js';
+import type { ClickHouse } from '../../store/client/clickhouse.client.js';
+import { PinoLogger, createServerLogger } from '../../telemetry/logger.js';
+import { Telemetry } from '../../telemetry/telemetry.js';
 import { runAudited } from './audit.js';
 import { addRuleFilters, count, examples, id } from './options.js';
 import { printResult, printResults } from './output.js';
@@ -43,7 +47,7 @@ function addCreate(alert: Command): void {
   const create = addPlace(alert.command('create').description('create a rule'))
     .option('--name <name>', 'name of the rule; default: that of the preset')
     .addOption(new Option('--preset <preset>', 'begin with a ready-made rule').choices(Object.keys(PRESETS)))
-    .option('--metric <metric>', 'a metric of Query Metrics, silence, or new_errors')
+    .option('--metric <metric>', 'a metric of Query Metrics, silence, new_errors, or weekly')
     .option('--op <op>', 'gt, gte, lt or lte')
     .option('--value <number>', 'limit of the metric', toNumber)
     .option('--last-week', 'compare the change to the same window of last week: 0.5 is half more')
@@ -53,7 +57,9 @@ function addCreate(alert: Command): void {
     .option('--severity <severity>', 'info, warning or critical');
   addRuleFilters(create)
     .option('--quiet <hours>', 'tell nothing in these hours, such as 22:00-06:00')
-    .option('--timezone <zone>', 'IANA timezone of these hours')
+    .addOption(new Option('--day <day>', 'day of a weekly digest; default: monday').choices(DAYS))
+    .option('--at <time>', 'time of a weekly digest; default: 09:00')
+    .option('--timezone <zone>', 'IANA timezone of these hours, and of a digest; default: UTC')
     .option('--webhook <urls...>', "tell these URLs, in the form of Alertmanager's webhook")
     .option('--slack <urls...>', 'tell these incoming webhooks of Slack')
     .option('--teams <urls...>', 'tell these incoming webhooks of Microsoft Teams')
@@ -63,6 +69,7 @@ function addCreate(alert: Command): void {
       '\nInstead of a URL, @path names a file that has it.\n' +
         examples(
           'alert create --app 1 --preset errors --email ops@example.com',
+          'alert create --team 1 --preset weekly --timezone Europe/Berlin --slack @slack.url',
           "alert create --app 1 --name slow --metric response_time_p95 --value 800 --path '/v1/*' --for 2 --of 3 --slack @slack.url",
         ),
     )
@@ -121,11 +128,14 @@ function addShow(alert: Command): void {
 }
 
 function addTest(alert: Command): void {
-  addNamed(alert.command('test').description('send a test to each receiver of a rule'))
+  addNamed(alert.command('test').description('send a test to each receiver of a rule, or its last digest'))
     .addHelpText('after', examples('alert test --app 1 errors'))
     .action((name: string, place: RulePlace) =>
       runAudited('alert.test', toTarget(place), async () => {
-        const results = await withAlerts((alerts) => alerts.test(place, name, new Config().alerts));
+        const config = new Config();
+        const results = await withAlerts((alerts, store) =>
+          alerts.test(place, name, config.alerts, () => openServices(config, store)),
+        );
         await printResults(results);
         const failed = results.filter(({ delivered }) => !delivered);
         if (failed.length > 0) throw new AdminError(`${failed.length} of ${results.length} were not reached`);
@@ -159,12 +169,21 @@ function addDelete(alert: Command): void {
 }
 
 /** Other commands do not load what checks and sends alerts. */
-async function withAlerts<Result>(command: (alerts: AlertsAdmin) => Promise<Result>): Promise<Result> {
+async function withAlerts<Result>(
+  command: (alerts: AlertsAdmin, store: ClickHouse) => Promise<Result>,
+): Promise<Result> {
   const { AlertsAdmin } = await import('../../ops/admin/alerts.admin.js');
   return withStore((store, { coordinator }) => {
     const { teams, apps } = createAdmin(store, coordinator);
-    return command(new AlertsAdmin(store, teams, apps));
+    return command(new AlertsAdmin(store, teams, apps), store);
   });
+}
+
+/** What answers the operations of the API, loaded for a digest alone. */
+async function openServices(config: Config, store: ClickHouse) {
+  const { createMeasuringServices } = await import('../../alerts/measuring.module.js');
+  const logger = new PinoLogger(createServerLogger(config.logLevel, 'stderr'));
+  return createMeasuringServices({ config, store, telemetry: Telemetry.none }, logger);
 }
 
 function addPlace(command: Command): Command {

@@ -82,7 +82,7 @@ async function runCheck(condition: string, { app, minRequests, ...filters }: Che
   if (!parsed.success) throw new AdminError(describeIssues(parsed.error));
   const rule = parsed.data;
   const { metric } = rule;
-  if (metric === 'silence' || metric === 'new_errors')
+  if (metric === 'silence' || metric === 'new_errors' || metric === 'weekly')
     throw new AdminError(`metric: ${metric} is not a metric of Query Metrics`);
   const consumerId = rule.consumer === undefined ? undefined : await findConsumer(app, rule.consumer);
   const until = Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS;

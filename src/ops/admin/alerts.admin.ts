@@ -1,5 +1,7 @@
 import { AlertStore, type StoredRule } from '../../alerts/alert-store.js';
-import { composeTest } from '../../alerts/messages.js';
+import { findLastDue } from '../../alerts/digest-schedule.js';
+import { AlertMeasurements, type MeasuringServices } from '../../alerts/measure.js';
+import { type Transition, composeMessages, createTestTransition } from '../../alerts/messages.js';
 import { RECEIVERS, RULE_NAME, toStored } from '../../alerts/rules-file.js';
 import { NotDelivered, type SendConfig, send } from '../../alerts/send.js';
 import { type Channel, RULE, type Rule, describeIssues, describeRule } from '../../api/alerts/rule.js';
@@ -28,6 +30,9 @@ export interface ShownRule {
   receivers: string;
   muted_until: string | null;
 }
+
+/** Opens what reads the numbers of digests. */
+type OpenServices = () => Promise<MeasuringServices & { close: () => Promise<void> }>;
 
 export class AlertsAdmin {
   private readonly rules: AlertStore;
@@ -94,17 +99,23 @@ export class AlertsAdmin {
     return { name, deleted: true };
   }
 
-  /** Sends a test to each receiver of a rule. */
+  /** Sends a test to each receiver of a rule: the last digest, if it is one of digests. */
   async test(
     place: RulePlace,
     name: string,
     config: SendConfig,
+    openServices: OpenServices,
   ): Promise<{ receiver: string; delivered: boolean; error: string | null }[]> {
     const stored = await this.require(place, name);
     const rule = JSON.parse(stored.definition) as Rule;
+    const now = Date.now();
+    const transitions =
+      rule.metric === 'weekly'
+        ? await this.readDigests(stored, rule, openServices, now)
+        : [createTestTransition(stored, rule, now)];
+    if (transitions.length === 0) throw new AdminError('The team has no app');
     const results = [];
-    for (const channel of JSON.parse(stored.channels) as Channel[]) {
-      const message = composeTest(stored, rule, channel, config.dashboardUrl, Date.now());
+    for (const message of composeMessages(transitions, config.dashboardUrl, now)) {
       const error = await send(message, config).then(
         () => null,
         (failure: unknown) => {
@@ -112,9 +123,31 @@ export class AlertsAdmin {
           throw failure;
         },
       );
-      results.push({ receiver: describeChannel(channel), delivered: error === null, error });
+      const receiver = describeChannel({ kind: message.channel, target: message.target });
+      results.push({ receiver, delivered: error === null, error });
     }
     return results;
+  }
+
+  private async readDigests(
+    stored: StoredRule,
+    rule: Rule,
+    openServices: OpenServices,
+    now: number,
+  ): Promise<Transition[]> {
+    const services = await openServices();
+    try {
+      const measurements = new AlertMeasurements(this.rules, services);
+      const transitions = [];
+      for (const { id, name } of await measurements.listApps(stored.team_id)) {
+        if (stored.app_id !== 0 && stored.app_id !== id) continue;
+        const digest = await measurements.readDigest(stored.team_id, id, rule, findLastDue(rule, now));
+        transitions.push(createTestTransition(stored, rule, now, { id, name, digest }));
+      }
+      return transitions;
+    } finally {
+      await services.close();
+    }
   }
 
   private async require(place: RulePlace, name: string): Promise<StoredRule> {

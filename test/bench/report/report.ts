@@ -60,6 +60,7 @@ function others({
   exports,
   team,
   dashboard,
+  alerts,
   startUp,
   afterMb,
   imports,
@@ -110,6 +111,16 @@ function others({
       `load ${figure(times.loaded)}; apps ${figure(times.appsSent)} to ${figure(times.appsReceived)}; metrics ${figure(times.seriesSent)} to ${figure(times.seriesReceived)}`,
       '',
     ]),
+    ...(alerts
+      ? [
+          [
+            `alerts, an evaluation of ${figure(alerts.rules)} rules`,
+            `${figure(alerts.processorSeconds)} s of a core`,
+            `in ${figure(alerts.ms)} ms`,
+            '',
+          ],
+        ]
+      : []),
     ...(startUp ? [['start-up', figure(startUp.ms, 'ms'), '', '']] : []),
     ...(startUp
       ? [['memory idle, after the run', figure(startUp.idleMb, 'MB'), `after ${figure(afterMb)} MB`, '']]

@@ -1,5 +1,6 @@
 import type { Machine } from '../machine.js';
 import type { PeerBytes } from '../peers/peers.js';
+import type { AlertsCost } from '../sections/alerts.js';
 import type { AtOnce } from '../sections/at-once.js';
 import type { Beside } from '../sections/beside.js';
 import type { CollectorRates } from '../sections/collector.js';
@@ -28,6 +29,7 @@ export interface Results {
   exports?: Exports;
   team?: TeamRates;
   dashboard?: DashboardTimes;
+  alerts?: AlertsCost;
   /** Resident memory of the server after all of the above, in MB. */
   afterMb?: number;
   tables: TableSize[];

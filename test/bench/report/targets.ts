@@ -47,6 +47,7 @@ export function checkTargets(results: Results): Target[] {
     atMost('metrics of 13 months by day, UTC, p50 ms', 100, by('metrics-13m')?.stats.http?.p50),
     atMost('metrics of 13 months by day, Kolkata, p50 ms', 1_500, by('metrics-13m-kolkata')?.stats.http?.p50),
     atMost('dashboard: first chart after load, first visit, ms', 300, afterLoad(results)),
+    atMost('alerts: 1,000 rules, seconds of a core each minute', 6, results.alerts?.processorSeconds),
     ...againstPostgres(results),
     ...importTargets(results),
     atLeast(

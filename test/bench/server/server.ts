@@ -7,6 +7,7 @@ import { Config } from '../../../src/config/config.js';
 import { PageTokens, type TokenContent } from '../../../src/platform/paging/page-tokens.js';
 import { ListRequestLogsInput } from '../../../src/api/request-logs/request-logs.input.js';
 import { serve } from '../rpc.js';
+import { RulesOfAlerts } from './alerts.js';
 import { Floor } from './floor.js';
 import { type Statement, recorded } from './statements.js';
 
@@ -15,6 +16,7 @@ const { app } = running;
 const config = app.get(Config);
 const floor = new Floor(resolve(config.dataDir), config.clickhouse.embeddedSessions);
 const store = app.get(ClickHouse);
+const rules = new RulesOfAlerts(store);
 const httpServer: ReturnType<NestExpressApplication['getHttpServer']> = app.getHttpServer();
 
 const handlers = {
@@ -35,6 +37,9 @@ const handlers = {
   round: (variants: readonly Statement[][], concurrency: number, forMs: number) =>
     floor.round(variants, concurrency, forMs),
   sql: (text: string) => floor.run(text),
+  createRules: (count: number) => rules.create(count),
+  evaluateRules: (at: number) => rules.evaluate(at),
+  deleteRules: () => rules.delete(),
   /** A token as the page before it would have given it: the benchmark cannot walk ten days of pages. */
   token: (teamId: number, appId: number, content: TokenContent) => {
     const { fingerprint } = Object.assign(new ListRequestLogsInput(), { app_id: appId, limit: 100 });

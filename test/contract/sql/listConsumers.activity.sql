@@ -21,7 +21,10 @@ LEFT JOIN (SELECT id, name FROM consumer_groups_v1 FINAL WHERE app_id = {app_id:
 ORDER BY p.id DESC;
 
 -- consumers.requests
-SELECT consumer_id, min(bucket) AS first_request_at, sumIf(requests, bucket >= {since:UInt32}) AS requests
-FROM counts_per_15m_by_consumer_v1
-WHERE app_id = {app_id:UInt32} AND consumer_id IN {ids:Array(UInt32)} AND bucket >= {retained_from:UInt32}
+SELECT c.consumer_id AS consumer_id, min(c.bucket) AS first_request_at,
+  sumIf(c.requests, c.bucket >= {since:UInt32}) AS requests,
+  multiIf(requests = 0, 'quiet', first_request_at >= {since:UInt32}, 'new', 'returning') AS state
+FROM counts_per_15m_by_consumer_v1 AS c
+WHERE app_id = {app_id:UInt32} AND bucket >= {retained_from:UInt32}
+  AND consumer_id IN {ids:Array(UInt32)}
 GROUP BY consumer_id;

@@ -1691,12 +1691,12 @@ export interface components {
             state: components["schemas"]["AlertState"];
             /**
              * Format: date-time
-             * @description Since when it has its state; null before the first evaluation
+             * @description Since when it has its state, of a digest when it was due last; null before the first evaluation
              * @example 2026-11-20T14:05:09.123Z
              */
             since: string | null;
             /**
-             * @description Value of the last window, or its change to the week before; null if there is none
+             * @description Value of the last window, or its change to the week before; null if there is none, as for a digest
              * @example 0.12
              */
             value: number | null;
