@@ -7,6 +7,7 @@ import { TestApp } from '../setup/app.js';
 import { describeWithChromium, launchBrowser } from '../setup/browser.js';
 import { eventually } from '../setup/eventually.js';
 import { readHar } from '../setup/har.js';
+import { Tenant } from '../setup/tenant.js';
 import { buildRequest } from '../factories/request.factory.js';
 import { DashboardPage, shellWords } from './dashboard-page.js';
 
@@ -314,6 +315,34 @@ describeWithChromium('the dashboard on the demo', () => {
     expect(dashboard.url.searchParams.get('path')).toBeNull();
     await page.getByRole('button', { name: 'Clear' }).click();
     expect(dashboard.url.search).toBe('?range=7d');
+  });
+
+  it('keeps the # of an operation in the URL, in links and in what it asks', async () => {
+    const { page } = dashboard;
+    const tenant = await Tenant.create(app);
+    const operation = { method: 'POST', path: '/mcp#tools/call/get_weather' };
+    const timestamp = Date.now() - 600_000;
+    await tenant.write({ ...operation, timestamp }, { path: '/mcp', method: 'POST', timestamp });
+    await dashboard.visit('?range=24h', tenant.key);
+    await page.locator('.top').first().locator('tbody button', { hasText: '#' }).click();
+    await dashboard.loaded();
+    const isOperation = () => {
+      expect(Object.fromEntries(dashboard.url.searchParams)).toMatchObject(operation);
+    };
+    isOperation();
+    expect(dashboard.url.hash).toBe('');
+    await page.reload();
+    await dashboard.loaded();
+    isOperation();
+    await page.getByRole('link', { name: 'Requests' }).click();
+    await dashboard.loaded();
+    isOperation();
+    expect(await page.locator('.log-table tbody tr').count()).toBe(1);
+    await page.locator('.log-table tbody a').click();
+    await dashboard.loaded();
+    await page.getByRole('link', { name: 'Same endpoint' }).click();
+    await dashboard.loaded();
+    isOperation();
   });
 
   it('sends each filter to both views', async () => {

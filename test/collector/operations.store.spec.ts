@@ -111,6 +111,12 @@ describe('operations within an endpoint that the headers of MCP name', () => {
     expect(await readLogPaths({ path: WEATHER })).toEqual([WEATHER, WEATHER]);
     expect(await readLogPaths({ path: '/mcp' })).toEqual([]);
     expect(await readLogPaths({ path: '/mcp*' })).toHaveLength(10);
+    const exported = await client.tenant.post('request-logs', {
+      since: '2020-01-01',
+      fields: ['method', 'path'],
+      filters: [{ field: 'path', op: 'eq', value: WEATHER }],
+    });
+    expect(exported.text.match(/"path":"[^"]+"/g)).toEqual(Array(2).fill(`"path":"${WEATHER}"`));
     await client.tenant.exclude('POST', WEATHER);
     expect(await readLogPaths({ path: '/mcp#tools/call/*' })).toHaveLength(4);
   });
@@ -320,6 +326,18 @@ describe('an error within a response of status 200', () => {
     expect(data.map(({ status_code }) => status_code)).toEqual([200, 200, 200, 200]);
     const rows = await client.tenant.metrics({ since: '2020-01-01', metrics: ['requests', 'error_rate'] });
     expect(rows).toMatchObject([{ requests: 5, error_rate: 0 }]);
+    const filters = [{ field: 'exception_type', op: 'eq', value: 'tool_error' }];
+    const { text } = await client.tenant.post('request-logs', {
+      since: '2020-01-01',
+      fields: ['path', 'exception_type'],
+      filters,
+    });
+    const { request_uuid, exception_type } = JSON.parse(text) as Record<string, string>;
+    const { body } = await client.tenant.get(`request-logs/${request_uuid}`);
+    expect([exception_type, body.exception]).toMatchObject([
+      'tool_error',
+      { type: 'tool_error', message: 'no such city', stacktrace: '' },
+    ]);
     // Sent again, it is no further error.
     await sender.deliver('traces', traces([tool]));
     expect((await readErrors()).length).toBe(3);

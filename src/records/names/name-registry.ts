@@ -63,7 +63,7 @@ interface BatchNames {
 /** Characters of a cached consumer with a name alone. */
 const TYPICAL_ROW = 100;
 /** New ones of other processes are used within this time. */
-const OPERATED_REMEMBERED_MS = 5_000;
+const OPERATED_REMEMBERED_MS = 60_000;
 const OPERATED = `
 SELECT id FROM endpoints_v1 FINAL
 WHERE app_id = {app_id:UInt32} AND (method, path) IN (

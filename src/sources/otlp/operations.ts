@@ -25,8 +25,8 @@ export function findOperation(attributes: Attributes, graphql: boolean): string 
   }
   if (attributes.findText('rpc.system.name', 'rpc.system') === 'jsonrpc')
     return join([attributes.findText('rpc.method')]);
-  const named = ['graphql.operation.type', 'graphql.operation.name'].map((key) => attributes.findText(key));
-  return graphql ? join(named) : null;
+  if (!graphql) return null;
+  return join(['graphql.operation.type', 'graphql.operation.name'].map((key) => attributes.findText(key)));
 }
 
 function join(names: readonly (string | undefined)[]): string | null {

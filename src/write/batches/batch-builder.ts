@@ -69,10 +69,16 @@ export class BatchBuilder {
   ) {}
 
   async findOperated(messages: readonly AppMessage[]): Promise<OperatedEndpoints> {
-    const operated = new Map<number, ReadonlySet<number>>();
-    for (const appId of groupByApp(messages).keys())
-      operated.set(appId, await this.names.listOperated(appId));
-    return operated;
+    // Others do not count by the route alone.
+    const counting = messages.filter(({ message: { counts, points } }) => counts.length + points.length > 0);
+    return new Map(
+      await Promise.all(
+        Array.from(
+          groupByApp(counting).keys(),
+          async (appId) => [appId, await this.names.listOperated(appId)] as const,
+        ),
+      ),
+    );
   }
 
   /** @param operated found before the claims on the instances of the messages were made */
