@@ -57,7 +57,7 @@ GRANT SELECT ON error_counts_per_15m_v1 TO request_analytics_reader;
 GRANT SELECT (app_id, fingerprint, app_env_id, timestamp, endpoint_id, consumer_id, kind, type, message, request_uuid, sentry_event_id, trace_id) ON errors_v1 TO request_analytics_reader;
 GRANT SELECT (refused_at, route, cause, app_id) ON refused_senders_v1 TO request_analytics_reader;
 -- Without the addresses of receivers, which may be secrets.
-GRANT SELECT (team_id, app_id, name, source, definition, muted_until, deleted) ON alert_rules_v1 TO request_analytics_reader;
+GRANT SELECT (team_id, app_id, name, source, definition, receivers, muted_until, deleted) ON alert_rules_v1 TO request_analytics_reader;
 GRANT SELECT (team_id, rule_app_id, rule, app_id, since, state, value, evaluated_at) ON alert_states_v1 TO request_analytics_reader;
 -- Its own check of the store: which tables are there, what was set aside as damaged, how much room is left.
 GRANT SHOW TABLES ON * TO request_analytics_reader;

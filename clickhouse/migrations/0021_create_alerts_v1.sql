@@ -1,5 +1,5 @@
 -- Rules of alerts: the newest row of a name counts. `channels` has addresses of receivers, which may be secrets: the account of the API
--- has no right to read it.
+-- has no right to read it, and reads `receivers`.
 CREATE TABLE IF NOT EXISTS alert_rules_v1
 -- cluster: CREATE TABLE IF NOT EXISTS {database}.alert_rules_v1 ON CLUSTER {cluster}
 (
@@ -9,6 +9,7 @@ CREATE TABLE IF NOT EXISTS alert_rules_v1
     source      Enum8('command' = 1, 'file' = 2),
     definition  String COMMENT 'JSON',
     channels    String COMMENT 'JSON: kind and address of each receiver',
+    receivers   Array(String) MATERIALIZED arrayDistinct(JSONExtract(channels, 'Array(Tuple(kind String))').kind) COMMENT 'kinds of the receivers',
     muted_until DateTime64(3, 'UTC'),
     defined_at  DateTime64(3, 'UTC') COMMENT 'since when it has its definition',
     deleted     Bool,

@@ -137,7 +137,7 @@ function toAlert({ state, rule, appName, digest }: Transition, dashboardUrl: str
       },
       startsAt: new Date(start).toISOString(),
       endsAt: new Date(end).toISOString(),
-      generatorURL: linkTo(dashboardUrl, app_id, start, end, rule.env),
+      generatorURL: linkTo(dashboardUrl, app_id, start, end, rule),
       fingerprint,
     };
   }
@@ -155,17 +155,24 @@ function toAlert({ state, rule, appName, digest }: Transition, dashboardUrl: str
     },
     startsAt: new Date(fired_at).toISOString(),
     endsAt: ended ? new Date(since).toISOString() : NO_END,
-    generatorURL: linkTo(dashboardUrl, app_id, from, evaluated_at, rule.env),
+    generatorURL: linkTo(dashboardUrl, app_id, from, evaluated_at, rule),
     fingerprint,
   };
 }
 
-function linkTo(dashboardUrl: string, appId: number, from: number, to: number, env?: string): string {
+/** The window of a rule in the dashboard, with the filters that both have. */
+function linkTo(dashboardUrl: string, appId: number, from: number, to: number, rule: Rule): string {
+  const { metric, env, method, path, status } = rule;
   const query = new URLSearchParams({
+    ...(metric === 'new_errors' && { view: 'errors' }),
     app: String(appId),
     from: new Date(from).toISOString(),
     to: new Date(to).toISOString(),
     ...(env !== undefined && { env }),
+    ...(method !== undefined && { method: method.toUpperCase() }),
+    // A rule has no escapes.
+    ...(path !== undefined && { path: path.replaceAll('\\', '\\\\') }),
+    ...(status !== undefined && { status }),
   });
   return `${dashboardUrl.replace(/\/$/, '')}/?${query.toString()}`;
 }

@@ -9,10 +9,12 @@ import { Config } from '../../src/config/config.js';
 import { dateTime64 } from '../../src/records/names/id-generator.js';
 import { Client, TestCollector } from '../collector/setup/collector.js';
 import { buildSync } from '../collector/setup/messages.js';
+import { evaluateAlerts } from '../setup/alerts.js';
 import { TestApp, WITHOUT_CACHE } from '../setup/app.js';
 import { describeWithChromium, launchBrowser } from '../setup/browser.js';
 import { eventually } from '../setup/eventually.js';
 import { Tenant } from '../setup/tenant.js';
+import { WebhookReceiver } from '../setup/webhook-receiver.js';
 import { DashboardPage, shellWords, startProxy } from './dashboard-page.js';
 
 const unknownKey = () => `${randomBytes(4).toString('hex').slice(0, 7)}.${randomBytes(16).toString('hex')}`;
@@ -73,6 +75,7 @@ describeWithChromium('a session of the dashboard', () => {
       expect(await page.locator('.log-table tbody tr').count()).toBe(2);
       expect(dashboard.calls.map(({ path }) => path.replace(/\?.*/, '')).sort()).toEqual([
         '/v1/apps',
+        `/v1/apps/${tenant.appId}/alerts`,
         `/v1/apps/${tenant.appId}/metrics`,
         `/v1/apps/${tenant.appId}/request-logs`,
       ]);
@@ -160,6 +163,10 @@ describeWithChromium('a session of the dashboard', () => {
       await dashboard.visit('', await keyFor('listApps', 'queryMetrics'));
       expect(await dashboard.page.locator('.totals dd').first().innerText()).toMatch(/^2/);
       expect(await dashboard.page.getByRole('alert').count()).toBe(0);
+      await dashboard.page.getByRole('link', { name: 'Alerts' }).click();
+      await dashboard.page.getByText('its scopes leave out listAlerts').waitFor();
+      expect(await dashboard.page.getByRole('alert').count()).toBe(0);
+      await dashboard.expectAccessible('dashboard-alerts-without-scope');
     });
 
     it('is explained when it was revoked meanwhile, and the next one opens the same view', async () => {
@@ -778,6 +785,68 @@ describeWithChromium('a session of the dashboard', () => {
     expect(await page.locator('.api-request pre').innerText()).toContain(`/v1/apps/${appId}/instances?`);
   });
 
+  it('opens from the message of an alert at its window, and shows in each view and app that it fires', async () => {
+    const { page } = dashboard;
+    const receiver = await WebhookReceiver.start();
+    const shop = await Tenant.create(app);
+    const second = await shop.sibling();
+    const third = await shop.sibling();
+    const timestamp = Math.floor(Date.now() / 60_000) * 60_000 - 90_000;
+    const failures = Array.from({ length: 6 }, () => ({ timestamp, path: '/v1/items', status_code: 500 }));
+    for (const one of [shop, second]) await one.write(...failures, { timestamp, path: '/other' });
+    await third.write({ timestamp });
+    const rule = { metric: 'server_errors', value: 5, window: '10m', path: '/v1/*' };
+    await app.alerts.create({ team: shop.teamId }, 'errors', rule, { webhook: receiver.url });
+    await evaluateAlerts(app, { ALERT_DASHBOARD_URL: dashboard.origin });
+    const links = receiver.bodies.flatMap(({ alerts }) => alerts.map(({ generatorURL }) => generatorURL));
+    await receiver.stop();
+    expect(links).toHaveLength(2);
+    const link = links.find((one) => new URL(one).searchParams.get('app') === String(shop.appId))!;
+    await dashboard.visit(new URL(link).search, shop.key);
+    expect(await page.locator('.totals dd').first().innerText()).toMatch(/^6/);
+    expect(await page.locator('.chip').allInnerTexts()).toEqual([expect.stringContaining('/v1/*')]);
+    await page.locator('.marks', { hasText: 'Alert: errors' }).waitFor();
+    await page.getByRole('button', { name: 'As table' }).click();
+    const marked = page.locator('.points tbody th', { hasText: 'alert errors' });
+    expect(await marked.count()).toBe(10);
+    expect(await page.locator('.points tbody tr').count()).toBe(10);
+
+    await page.getByLabel('App', { exact: true }).selectOption('');
+    const badges = page.locator('.apps tbody tr').getByRole('link', { name: '1 firing' });
+    await badges.nth(1).waitFor();
+    expect(await badges.count()).toBe(2);
+    await dashboard.expectAccessible('dashboard-apps-firing');
+    await badges.nth(1).click();
+    await page.getByText('1 of 1 firing').waitFor();
+    expect(dashboard.url.searchParams.get('app')).toBe(String(second.appId));
+    expect(await page.locator('.alerts').innerText()).toContain('webhook');
+    expect(await page.locator('.alerts').innerText()).not.toContain('hidden-token');
+    for (const view of ['Overview', 'Requests', 'Errors', 'Inventory', 'Instances']) {
+      await page.getByRole('link', { name: view }).click();
+      await page.getByRole('link', { name: 'Alerts 1 firing' }).waitFor();
+    }
+    // Of another app, before its own are loaded.
+    await page.getByLabel('App', { exact: true }).selectOption(String(third.appId));
+    await page.getByRole('link', { name: 'Alerts', exact: true }).waitFor();
+  });
+
+  it('says how to make a rule where there is none, and follows what fires each minute', async () => {
+    const { page } = dashboard;
+    await page.clock.install();
+    const shop = await Tenant.create(app);
+    await shop.write({ status_code: 500, timestamp: Date.now() - 120_000 });
+    await dashboard.visit('?view=alerts', shop.key);
+    await page.getByText(`alert create --app ${shop.appId} --preset errors`).waitFor();
+    await dashboard.expectAccessible('dashboard-alerts-nothing');
+    const rule = { metric: 'server_errors', value: 0, window: '10m' };
+    await app.alerts.create({ app: shop.appId }, 'later', rule, { email: 'ops@example.com' });
+    await page.clock.runFor(61_000);
+    await page.getByText('not evaluated yet').waitFor();
+    await evaluateAlerts(app);
+    await page.clock.runFor(61_000);
+    await page.getByRole('link', { name: 'Alerts 1 firing' }).waitFor();
+  });
+
   it('has texts of monitored applications as text in every field and view, and a huge one is cut until it is asked for', async () => {
     const { id: teamId } = await app.admin.teams.create(HOSTILE.slice(0, 60), 'premium');
     const { key } = await app.admin.keys.create(teamId);
@@ -839,6 +908,15 @@ describeWithChromium('a session of the dashboard', () => {
       captured_json: JSON.stringify(capture),
     });
     await app.writer.write(appId, [record]);
+    const broken = { metric: 'requests', value: -1, window: '10m', path: `${HOSTILE}*`.slice(0, 900) };
+    await app.alerts.create(
+      { app: appId },
+      HOSTILE.slice(0, 100),
+      { ...broken, path: '*' },
+      { email: 'a@b.example' },
+    );
+    await app.alerts.create({ app: appId }, 'path', broken, { email: 'a@b.example' });
+    await evaluateAlerts(app);
     const { page } = dashboard;
     const isInert = async () => {
       const found = await dashboard.evaluate<unknown>(`[
@@ -859,8 +937,16 @@ describeWithChromium('a session of the dashboard', () => {
     await page.getByRole('button', { name: 'Account' }).click();
     await page.locator('.key-box bdi').waitFor();
     await page.keyboard.press('Escape');
+    await dashboard.visit('?view=alerts', key);
+    await page.getByText('2 of 2 firing').waitFor();
+    await isInert();
     await dashboard.visit('?view=requests&range=1h&columns=path', key);
     await isInert();
+    await page.getByRole('button', { name: 'Values to filter by' }).click();
+    await page.getByLabel('Values of').selectOption('consumer');
+    await page.getByRole('list', { name: 'Values' }).getByText('<script>').waitFor();
+    await isInert();
+    await page.keyboard.press('Escape');
     const columns = 'time,url,consumer,env';
     await dashboard.visit(`?view=requests&range=1h&columns=${columns}&request=${record.request_uuid}`, key);
     await page.getByRole('tabpanel').waitFor();
@@ -905,6 +991,7 @@ describeWithChromium('a session of the dashboard', () => {
 });
 
 describeWithChromium('a service at its limits', () => {
+  const LIMIT = 7;
   let app: TestApp;
   let dashboard: DashboardPage;
   let tenant: Tenant;
@@ -912,8 +999,8 @@ describeWithChromium('a service at its limits', () => {
   const tenants: Tenant[] = [];
 
   beforeAll(async () => {
-    // The first view has six requests.
-    app = await TestApp.start({ RATE_LIMIT_PER_MINUTE: '5', AUTH_FAILURES_PER_MINUTE: '1' });
+    // Two views of the requests, and less than the overview.
+    app = await TestApp.start({ RATE_LIMIT_PER_MINUTE: String(LIMIT), AUTH_FAILURES_PER_MINUTE: '1' });
     for (let test = 0; test < 4; test++) tenants.push(await Tenant.create(app));
   });
   afterAll(() => app.stop());
@@ -936,7 +1023,7 @@ describeWithChromium('a service at its limits', () => {
   });
 
   it('says so where nothing is loaded yet, and takes another key', async () => {
-    for (let count = 0; count < 5; count++) await app.get('/v1/team', tenant.key);
+    for (let count = 0; count < LIMIT; count++) await app.get('/v1/team', tenant.key);
     const { page } = dashboard;
     await page.goto(`${dashboard.origin}/#key=${tenant.key}`);
     await alert(dashboard, /used up its requests of this minute\.$/);
@@ -946,7 +1033,7 @@ describeWithChromium('a service at its limits', () => {
   });
 
   it('tells a key without requests from wrong keys, and from too many of them', async () => {
-    for (let count = 0; count < 5; count++) await app.get('/v1/team', tenant.key);
+    for (let count = 0; count < LIMIT; count++) await app.get('/v1/team', tenant.key);
     const { page } = dashboard;
     await page.goto(dashboard.origin);
     await signIn(dashboard, tenant.key);

@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Browser } from 'playwright-core';
+import type { Alert } from '../../src/api/alerts/alerts.dto.js';
 import { seedDemo } from '../../src/entry/demo/seed.js';
 import { Config } from '../../src/config/config.js';
+import { evaluateAlerts } from '../setup/alerts.js';
 import { TestApp } from '../setup/app.js';
 import { describeWithChromium, launchBrowser } from '../setup/browser.js';
 import { eventually } from '../setup/eventually.js';
@@ -69,6 +71,9 @@ describeWithChromium('the dashboard on the demo', () => {
     await app.admin.apps.create(id, 'Shop API', 'express', begins);
     ({ key, appId } = await seedDemo(app.store, new Config({}), now));
     await app.admin.releases.mark(appId, RELEASE, { env: 'prod', at: now - 30 * HOUR_MS });
+    const rule = { metric: 'error_rate', value: 0.001, window: '1d', method: 'get', path: '/v1/*' };
+    await app.alerts.create({ app: appId }, 'errors', rule, { email: 'ops@example.com' });
+    await evaluateAlerts(app);
     browser = await launchBrowser();
     const start = new Date(Date.now() - 14 * 24 * HOUR_MS).toISOString();
     const query = { status_code: '500', start, limit: 1000 };
@@ -116,6 +121,7 @@ describeWithChromium('the dashboard on the demo', () => {
     ['error', '?view=errors&range=7d&error=ERROR'],
     ['error-unknown', '?view=errors&error=0000000000000000-prod'],
     ['instances-nothing', '?view=instances'],
+    ['alerts', '?view=alerts'],
   ] as const;
   const fillSearch = (search: string) =>
     search.replace('FAILED', failed.request_uuid).replace('ERROR', `${error.fingerprint}-${error.env}`);
@@ -148,6 +154,7 @@ describeWithChromium('the dashboard on the demo', () => {
     ['api', '', 'API request of Totals'],
     ['account', '', 'Account'],
     ['columns', '?view=requests', 'Columns'],
+    ['values', '?view=requests', 'Values to filter by'],
     ['export', '?view=requests', 'Export'],
   ])(
     'the box of %s has no findings of axe-core on a desk and a phone in light and dark',
@@ -205,7 +212,7 @@ describeWithChromium('the dashboard on the demo', () => {
     await dashboard.loaded();
     // Names and apps were asked for once.
     expect(
-      dashboard.calls.filter(({ method, path }) => method === 'GET' && !path.includes('/releases')),
+      dashboard.calls.filter(({ method, path }) => method === 'GET' && !/\/(?:releases|alerts)/.test(path)),
     ).toHaveLength(2);
   });
 
@@ -805,8 +812,8 @@ describeWithChromium('the dashboard on the demo', () => {
     await dashboard.visit('?range=7d', key);
     const { body } = await app.get(`/v1/apps/${appId}/releases`, key, { limit: 1 });
     const [{ first_seen }] = body.data as [{ first_seen: string }];
-    const words = page.locator('.releases');
-    expect(await words.innerText()).toMatch(/^Release: 3\.1\.0 \(prod\) \d+ \w+, \d\d:\d\d$/);
+    const words = page.locator('.marks span', { hasText: /^Release/ });
+    expect(await words.first().innerText()).toMatch(/^Release: 3\.1\.0 \(prod\) \d+ \w+, \d\d:\d\d$/);
     await page.locator('.plot').focus();
     await page.keyboard.press('End');
     const spoken = page.locator('.chart [aria-live]');
@@ -814,7 +821,7 @@ describeWithChromium('the dashboard on the demo', () => {
       await page.keyboard.press('ArrowLeft');
     expect(await spoken.innerText()).toContain('release 3.1.0 in prod');
     await page.getByRole('button', { name: 'As table' }).click();
-    expect(await page.locator('.points tbody th', { hasText: 'release 3.1.0 (prod)' }).count()).toBe(1);
+    expect(await page.locator('.points tbody th', { hasText: 'release 3.1.0 in prod' }).count()).toBe(1);
     await page.getByRole('button', { name: 'What changed?' }).click();
     await page.getByLabel('Compared with').selectOption('since the release 3.1.0');
     await dashboard.loaded();
@@ -829,6 +836,84 @@ describeWithChromium('the dashboard on the demo', () => {
     const shown = page.locator('.changes');
     expect(await shown.locator('tbody tr').first().innerText()).toContain(data[0]!.path);
     expect(await shown.innerText()).toContain('as long before the release 3.1.0');
+  });
+
+  it('shows what fires in each view, the rules as the API has them, and the window of one in the chart', async () => {
+    const { page } = dashboard;
+    const { body } = await app.get(`/v1/apps/${appId}/alerts`, key);
+    const [errors, silence] = body.data as [Alert, Alert];
+    expect([errors.name, errors.state, silence.name, silence.state]).toEqual([
+      ...['errors', 'firing'],
+      ...['silence', 'ok'],
+    ]);
+    const link = page.getByRole('link', { name: 'Alerts 1 firing' });
+    await dashboard.visit('?view=requests', key);
+    await link.waitFor();
+    await dashboard.visit('', key);
+    await page.locator('.marks', { hasText: 'Alert: errors' }).waitFor();
+    await page.locator('.plot').focus();
+    await page.keyboard.press('End');
+    const spoken = page.locator('.chart [aria-live]');
+    for (let hour = 0; hour < 3 && !(await spoken.innerText()).includes('alert'); hour++)
+      await page.keyboard.press('ArrowLeft');
+    expect(await spoken.innerText()).toContain('; alert errors');
+
+    await link.click();
+    await page.getByText('1 of 3 firing').waitFor();
+    const rows = page.locator('.alerts tbody > tr');
+    const cells = async (row: number) =>
+      (await rows.nth(row).locator('> *').allInnerTexts()).map((text) => text.replaceAll(/\s+/g, ' ').trim());
+    const [first, second] = [await cells(0), await cells(1)];
+    expect(first.slice(0, 2)).toEqual(['firing', `errors ${errors.condition}`]);
+    const share = (errors.value! * 100).toFixed(1);
+    expect(first.slice(3, 7)).toEqual([`${share} %`, '> 0.1 %', 'warning', 'email']);
+    expect(second.slice(0, 2)).toEqual(['ok', `silence ${silence.condition}`]);
+    expect(second.slice(4, 7)).toEqual(['≥ 1,440 min', 'critical', 'nobody']);
+
+    await rows.first().locator('summary').focus();
+    await page.keyboard.press('Enter');
+    await rows.first().getByRole('listitem').getByRole('link').click();
+    await dashboard.loaded();
+    const to = Date.parse(errors.evaluated_at!);
+    const shown = dashboard.url.searchParams;
+    expect(['method', 'path'].map((name) => shown.get(name))).toEqual(['GET', '/v1/*']);
+    expect(['from', 'to'].map((name) => Date.parse(shown.get(name)!))).toEqual([
+      Date.parse(errors.since!) - 24 * HOUR_MS,
+      to,
+    ]);
+    expect(await page.locator('.totals dd').first().innerText()).toMatch(/^\d/);
+  });
+
+  it('offers the values of a field with their counts, under the filters of the list, and asks only once opened', async () => {
+    const { page } = dashboard;
+    await dashboard.visit('?view=requests&range=7d&method=GET', key);
+    const asked = () => dashboard.calls.filter(({ path }) => path.includes('/facets'));
+    expect(asked()).toEqual([]);
+    await page.getByRole('button', { name: 'Values to filter by' }).click();
+    const values = page.getByRole('list', { name: 'Values' });
+    const list = async (field: string) => {
+      await page.locator('.facets[aria-busy=false] li').first().waitFor();
+      const { path } = asked().at(-1)!;
+      expect(Object.fromEntries(new URL(path, app.url).searchParams)).toMatchObject({ method: 'GET', field });
+      const { body } = await app.get(path, key);
+      return body.data as { value: string | null; requests: number }[];
+    };
+    const statuses = await list('status_code');
+    expect((await values.innerText()).trim().split(/\s+/)).toEqual(
+      statuses.flatMap(({ value, requests }) => [value, requests.toLocaleString('en')]),
+    );
+    await page.getByLabel('Values of').selectOption('consumer');
+    const consumer = (await list('consumer')).find(({ value }) => value !== null)!;
+    await values.getByRole('button', { name: consumer.value! }).click();
+    await dashboard.loaded();
+    expect(dashboard.url.searchParams.get('consumer')).toMatch(/^\d+$/);
+    expect(new Set(await page.locator('td.column-consumer').allInnerTexts())).toEqual(
+      new Set([consumer.value]),
+    );
+    expect(asked()).toHaveLength(2);
+    // Facets have no filter by URL.
+    await dashboard.visit('?view=requests&url=orders', key);
+    expect(await page.getByRole('button', { name: 'Values to filter by' }).count()).toBe(0);
   });
 
   it('draws by the chosen interval, zooms by a click, and tells errors apart', async () => {

@@ -78,6 +78,18 @@ describe('request-analytics demo', () => {
     }, LIVE_MS);
   });
 
+  it('has a rule that fires and one that does not, of which nobody is told', async () => {
+    const line = lines()[1]!.replace(/request-logs[^']*/, 'alerts');
+    const alerts = await eventually(async () => {
+      const { data } = (await fetchBody(line)) as { data: { since: string | null }[] };
+      return data.length > 0 && data.every(({ since }) => since !== null) && data;
+    }, LIVE_MS);
+    expect(alerts).toMatchObject([
+      { name: 'silence', state: 'ok', receivers: [] },
+      { name: 'slow search', state: 'firing', receivers: [] },
+    ]);
+  });
+
   it('prints two lines with which an application is monitored by the client library', async () => {
     const [shell] = demo.out.filter((line) => line.startsWith('export APITALLY_'));
     const [code] = demo.out.filter((line) => line.startsWith('useApitally('));

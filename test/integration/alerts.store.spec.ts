@@ -10,6 +10,7 @@ import { createMeasuringServices } from '../../src/alerts/measuring.module.js';
 import { isPublic, send } from '../../src/alerts/send.js';
 import type { Alert } from '../../src/api/alerts/alerts.dto.js';
 import { Config } from '../../src/config/config.js';
+import { EMPTY_CAPTURE } from '../../src/records/capture.js';
 import { LocalCoordinator } from '../../src/coordination/writer-coordinator.js';
 import { DoctorRepository } from '../../src/ops/doctor/doctor.repository.js';
 import type { RequestRecord } from '../../src/records/request-record.js';
@@ -192,6 +193,30 @@ describe('alerts', () => {
     expect(() => verifier.verify(`${body} `, headers as Record<string, string>)).toThrow();
   });
 
+  it('links to the window in the dashboard, with the filters of the rule', async () => {
+    createRunner();
+    const rule = { metric: 'requests', value: 5, window: '10m', status: '5xx' };
+    await createRule({ ...rule, env: 'prod', method: 'get', path: '/v1/*' });
+    await createRule({ metric: 'new_errors', window: '10m' }, 'new');
+    const exception = { type: 'KeyError', message: 'a', stacktrace: 'b' };
+    const captured_json = JSON.stringify({
+      ...EMPTY_CAPTURE,
+      exception: { ...exception, tracker_event_id: null, sentry_event_id: null },
+    });
+    await pass(failures.map((failure) => ({ ...failure, method: 'GET', path: '/v1/items', captured_json })));
+    const links = receiver.bodies[0]!.alerts.map(({ labels, generatorURL }) => {
+      const { origin, pathname, searchParams } = new URL(generatorURL);
+      return [labels.alertname, origin + pathname, Object.fromEntries(searchParams)];
+    });
+    const [from, to] = [now - 10 * MINUTE_MS, now].map((time) => new Date(time).toISOString());
+    const window = { app: String(tenant.appId), from, to };
+    const page = 'https://analytics.example.com/a/';
+    expect(links).toEqual([
+      ['errors', page, { ...window, env: 'prod', method: 'GET', path: '/v1/*', status: '5xx' }],
+      ['new', page, { ...window, view: 'errors' }],
+    ]);
+  });
+
   it('sends again with growing pauses and the same identity while a receiver fails', async () => {
     const runner = createRunner();
     await createRule();
@@ -281,7 +306,12 @@ describe('alerts', () => {
     expect(alert).toMatchObject({
       app_id: tenant.appId,
       condition: 'error_rate > 0.5 over 1m',
+      rule: {
+        ...{ metric: 'error_rate', op: 'gt', value: 0.5, compare: 'threshold', window_minutes: 1 },
+        ...{ min_requests: 0, for: 2, timezone: 'UTC' },
+      },
       severity: 'warning',
+      receivers: ['webhook'],
       state: 'firing',
       since: new Date(now).toISOString(),
       value: 1,
@@ -289,7 +319,8 @@ describe('alerts', () => {
       muted_until: null,
     });
     expect(alert!.history.map(({ state }) => state)).toEqual(['firing', 'pending', 'ok']);
-    expect(JSON.stringify(alert)).not.toContain('hidden');
+    for (const hidden of ['hidden', '127.0.0.1', 'example.com'])
+      expect(JSON.stringify(alert)).not.toContain(hidden);
     const other = await Tenant.create(app);
     expect((await app.get(`/v1/apps/${tenant.appId}/alerts`, other.key)).status).toBe(404);
     expect((await app.get('/v1/alerts', other.key)).body).toEqual({ data: [] });

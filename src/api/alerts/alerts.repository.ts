@@ -1,5 +1,5 @@
 import { ClickHouse } from '../../store/client/clickhouse.client.js';
-import type { AlertState } from './rule.js';
+import type { AlertState, Channel } from './rule.js';
 
 export interface RuleRow {
   team_id: number;
@@ -9,6 +9,7 @@ export interface RuleRow {
   source: 'command' | 'file';
   /** JSON of a `Rule`. */
   definition: string;
+  receivers: Channel['kind'][];
   muted_until: string;
 }
 
@@ -26,7 +27,7 @@ export interface StateRow {
 const SHOWN = 10;
 
 const RULES = `
-SELECT team_id, app_id, name, toString(source) AS source, definition, muted_until
+SELECT team_id, app_id, name, toString(source) AS source, definition, receivers, muted_until
 FROM alert_rules_v1 FINAL
 WHERE team_id = {team_id:UInt32} AND NOT deleted
 ORDER BY app_id, name`;

@@ -37,15 +37,18 @@ export class AlertsService {
     const data = appIds.flatMap((app_id) =>
       rules
         .filter((rule) => rule.app_id === 0 || rule.app_id === app_id)
-        .map(({ app_id: ruleAppId, name, definition, muted_until }): Alert => {
+        .map(({ app_id: ruleAppId, name, definition, receivers, muted_until }): Alert => {
           const rule = JSON.parse(definition) as Rule;
+          const { severity, window, ...members } = rule;
           const history = byKey.get(keyOf(ruleAppId, name, app_id)) ?? [];
           const [last] = history;
           return {
             app_id,
             name,
             condition: describeRule(rule),
-            severity: rule.severity,
+            rule: { ...members, window_minutes: window },
+            severity,
+            receivers,
             state: last?.state ?? 'no_data',
             since: last?.since ?? null,
             value: last?.value ?? null,

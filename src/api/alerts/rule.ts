@@ -5,8 +5,9 @@ import { METRICS, type Metric } from '../app-metrics/metric-names.js';
 /** Metrics of Query Metrics that are numbers. */
 const NUMBERS = METRICS.filter((name) => name !== 'response_time_histogram');
 /** What a rule may be about: metrics, minutes without data, errors that are new, a digest of each week. */
-const ALERT_METRICS = [...NUMBERS, 'silence', 'new_errors', 'weekly'] as const;
-const ALERT_OPERATORS = ['gt', 'gte', 'lt', 'lte'] as const;
+export const ALERT_METRICS = [...NUMBERS, 'silence', 'new_errors', 'weekly'] as const;
+export const ALERT_OPERATORS = ['gt', 'gte', 'lt', 'lte'] as const;
+export const COMPARISONS = ['threshold', 'last_week'] as const;
 export const SEVERITIES = ['info', 'warning', 'critical'] as const;
 export const ALERT_STATES = ['ok', 'pending', 'firing', 'no_data', 'muted'] as const;
 export const DAYS = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'] as const;
@@ -37,7 +38,7 @@ export const RULE = z
     op: z.enum(ALERT_OPERATORS).default('gt'),
     /** With `last_week`, the relative change to the same window a week before: 0.5 is half more. */
     value: z.number().default(0),
-    compare: z.enum(['threshold', 'last_week']).default('threshold'),
+    compare: z.enum(COMPARISONS).default('threshold'),
     window: WINDOW.prefault('10m'),
     min_requests: z.int().min(0).default(0),
     /** Fires if this many of the last `of` windows break the rule. */

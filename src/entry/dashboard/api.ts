@@ -25,6 +25,8 @@ export type ErrorsQuery = Body<'queryErrors'>;
 export type ChangedGroup = Schemas['ChangedGroup'];
 export type ExplainedChange = Schemas['ExplainedChange'];
 export type Release = Schemas['Release'];
+export type Alert = Schemas['Alert'];
+export type Facet = Schemas['Facet'];
 
 /** Senders that were refused at one route for one cause; `reason` and `cure` are parts of a sentence. */
 export interface Refusal {
@@ -35,8 +37,12 @@ export interface Refusal {
   cure: string;
 }
 
-/** Not an operation of the document. */
+/** Paths that the document leaves out: of no operation, or the second one of an operation. */
 interface OwnPaths {
+  '/v1/alerts': {
+    parameters: Record<string, never>;
+    get: { responses: { 200: { content: { 'application/json': Schemas['AlertList'] } } } };
+  };
   '/v1/apps/{app_id}/refused-senders': {
     parameters: { path: { app_id: number } };
     get: {
@@ -47,6 +53,7 @@ interface OwnPaths {
 }
 
 export type RequestLogsQuery = NonNullable<operations['getRequestLogs']['parameters']['query']>;
+export type FacetsQuery = NonNullable<operations['getRequestLogFacets']['parameters']['query']>;
 export type InstancesQuery = NonNullable<operations['listInstances']['parameters']['query']>;
 
 /** The directory of the page; the API is there as well. */
@@ -201,6 +208,37 @@ export class Api {
     return this.cached(`releases ${app_id} ${JSON.stringify(query)}`, false, async () =>
       this.unwrap(
         await this.client.GET('/v1/apps/{app_id}/releases', { params: { path: { app_id }, query } }),
+      ),
+    );
+  }
+
+  /** The rules of the app with their states, by name. */
+  alerts(app_id: number): Promise<Loaded<Alert[]>> {
+    const params = { path: { app_id } };
+    return this.cached(`alerts ${app_id}`, false, async () => {
+      const { data, curl } = this.unwrap(await this.client.GET('/v1/apps/{app_id}/alerts', { params }));
+      return { data: data.data, curl };
+    });
+  }
+
+  /** How many alerts of each app fire. */
+  firing(): Promise<Map<number, number>> {
+    return this.cached('firing', false, async () => {
+      const { data } = this.unwrap(await this.client.GET('/v1/alerts'));
+      const counts = new Map<number, number>();
+      for (const { app_id, state } of data.data)
+        if (state === 'firing') counts.set(app_id, (counts.get(app_id) ?? 0) + 1);
+      return counts;
+    });
+  }
+
+  /** The values of a field among the request logs, the most frequent first. */
+  facets(app_id: number, query: FacetsQuery) {
+    return this.cached(`facets ${app_id} ${JSON.stringify(query)}`, false, async () =>
+      this.unwrap(
+        await this.client.GET('/v1/apps/{app_id}/request-logs/facets', {
+          params: { path: { app_id }, query },
+        }),
       ),
     );
   }

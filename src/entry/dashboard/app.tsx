@@ -1,5 +1,7 @@
-import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Api, type ApiFailure, type App } from './api.js';
+import { Alerts } from './alerts.js';
+import { useAlerts } from './alerts-data.js';
 import { Apps } from './apps.js';
 import { EmptyApp, NoApps } from './empty.js';
 import { Errors } from './errors.js';
@@ -23,6 +25,7 @@ const VIEWS = {
   errors: Errors,
   inventory: Inventory,
   instances: Instances,
+  alerts: Alerts,
 };
 const TITLES = {
   apps: null,
@@ -31,6 +34,7 @@ const TITLES = {
   errors: 'Errors',
   inventory: 'Inventory',
   instances: 'Instances',
+  alerts: 'Alerts',
 };
 /** The views whose data are filtered. */
 const FILTERED = ['overview', 'requests', 'errors'];
@@ -104,11 +108,9 @@ function Dashboard({ api, end }: { api: Api; end: (reason: string | null) => voi
     const name = TITLES[view];
     document.title = app && name !== null ? `${name} · ${app.name.slice(0, 80)}` : 'Request Analytics';
   }, [view, app]);
-  const session = useMemo<Session | null>(
-    () => (apps && app ? { api, apps, app, state, go, retries, fail } : null),
-    [api, apps, app, state, go, retries, fail],
-  );
   const hasData = app !== undefined && app.envs.length > 0;
+  const alerts = useAlerts(api, hasData && view !== 'apps' ? app.id : null, { retries, fail });
+  const session: Session | null = apps && app ? { api, apps, app, state, go, alerts, retries, fail } : null;
   const View = view === 'apps' ? Apps : hasData ? VIEWS[view] : EmptyApp;
   return (
     <SessionContext.Provider value={session}>
@@ -121,6 +123,7 @@ function Dashboard({ api, end }: { api: Api; end: (reason: string | null) => voi
         go={go}
         app={app}
         apps={apps}
+        alerts={alerts.value?.data ?? []}
         api={api}
         end={end}
         refresh={() => {

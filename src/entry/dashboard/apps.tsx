@@ -4,10 +4,10 @@ import { Bars } from './bars.js';
 import { Delta } from './delta.js';
 import { formatMs, formatNumber, formatShare } from './format.js';
 import { ShowMore } from './more-rows.js';
-import { Panel, Text } from './parts.js';
+import { Firing, Panel, Text } from './parts.js';
 import { loadSeries } from './overview-data.js';
 import { compareSums } from './points.js';
-import { linkTo, useLoad, useSession, useWindow } from './session.js';
+import { linkTo, useLoad, useSession, useWindow, withoutScope } from './session.js';
 import { NOTHING_OPEN, NO_FILTERS } from './state.js';
 import { formatTime, toIso } from './time.js';
 import { WORDS } from './words.js';
@@ -18,7 +18,8 @@ const METRICS: MetricsQuery['metrics'] = ['requests', 'error_rate', 'response_ti
 
 /** All apps of the key, one a row. */
 export function Apps() {
-  const { apps } = useSession();
+  const { api, apps } = useSession();
+  const firing = useLoad('firing', () => api.firing().catch(withoutScope));
   const [count, setCount] = useState(ROWS);
   return (
     <main class="overview" id="main">
@@ -40,13 +41,16 @@ export function Apps() {
                   p95
                 </th>
                 <th scope="col" class="number">
+                  Firing
+                </th>
+                <th scope="col" class="number">
                   Last data
                 </th>
               </tr>
             </thead>
             <tbody>
               {apps.slice(0, count).map((app) => (
-                <Row key={app.id} app={app} />
+                <Row key={app.id} app={app} firing={firing.value?.get(app.id)} />
               ))}
             </tbody>
           </table>
@@ -61,7 +65,8 @@ export function Apps() {
   );
 }
 
-function Row({ app }: { app: App }) {
+/** @param props.firing its alerts that fire */
+function Row({ app, firing }: { app: App; firing: number | undefined }) {
   const { api, state, retries } = useSession();
   const shown = { ...state, ...NO_FILTERS };
   const window = useWindow(shown, retries);
@@ -110,6 +115,13 @@ function Row({ app }: { app: App }) {
       </td>
       <td class="number">{formatShare(value?.total?.error_rate)}</td>
       <td class="number">{formatMs(value?.total?.response_time_p95)}</td>
+      <td class="number">
+        {firing !== undefined && (
+          <a href={linkTo(shown, { ...NOTHING_OPEN, view: 'alerts', app: app.id })}>
+            <Firing count={firing} />
+          </a>
+        )}
+      </td>
       <td class="number">
         {Number.isFinite(lastSync) ? formatTime(lastSync, 'stamp', state.zone).slice(0, -4) : '–'}
       </td>

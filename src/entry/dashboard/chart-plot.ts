@@ -1,11 +1,12 @@
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import { LANES, type Scaled } from './chart-scale.js';
+import type { Mark } from './marks.js';
 import { type Window, formatTime, getYear, timeZone } from './time.js';
 
 /** Room above the highest lane and below the lowest one, for the lines' width. */
 const MARGIN = 0.01;
-/** Characters of a version beside its line. */
+/** Characters of a name beside its line. */
 const MAX_LABEL = 16;
 /** Pixels from which a press of the mouse is a drag. */
 const DRAG = 6;
@@ -25,7 +26,8 @@ export function createPlot(
     return getComputedStyle(probe).color;
   };
   const veil = color('veil');
-  const mark = color('text');
+  const colors = { release: color('text'), alert: color('status-5') };
+  const fill = color('error-fill');
   const font = `11px ${getComputedStyle(box).fontFamily}`;
   const axis = { stroke: color('muted'), font, gap: 6, ticks: { show: false } };
   const options: uPlot.Options = {
@@ -63,6 +65,7 @@ export function createPlot(
     ],
     series: createSeries(color),
     hooks: {
+      drawClear: [(plot) => fillAlerts(plot, getScaled().marks, fill)],
       draw: [
         (plot) => {
           const { ctx, bbox } = plot;
@@ -72,7 +75,7 @@ export function createPlot(
           ctx.fillStyle = veil;
           ctx.fillRect(left, bbox.top, bbox.left + bbox.width - left, bbox.height);
         },
-        (plot) => drawReleases(plot, getScaled().releases, mark, font),
+        (plot) => drawMarks(plot, getScaled().marks, colors, font),
       ],
       setCursor: [(plot) => onCursor(plot.cursor.idx ?? null)],
       setSelect: [
@@ -99,31 +102,52 @@ export function createPlot(
   return plot;
 }
 
-/** A line at the begin of each release, with its version where there is room. */
-function drawReleases(plot: uPlot, releases: Scaled['releases'], color: string, font: string) {
+/** The times of alerts, behind the series. */
+function fillAlerts(plot: uPlot, marks: readonly Mark[], color: string) {
+  const { ctx, bbox } = plot;
+  const place = (time: number) =>
+    Math.min(bbox.left + bbox.width, Math.max(bbox.left, plot.valToPos(time / 1000, 'x', true)));
+  ctx.fillStyle = color;
+  for (const { kind, from, to } of marks)
+    if (kind === 'alert') ctx.fillRect(place(from), bbox.top, place(to) - place(from), bbox.height);
+}
+
+/**
+ * A line at the begin of each mark, with its name where there is room: those of alerts are below those of
+ * releases.
+ */
+function drawMarks(
+  plot: uPlot,
+  marks: readonly Mark[],
+  colors: Readonly<Record<Mark['kind'], string>>,
+  font: string,
+) {
   const { ctx, bbox } = plot;
   const { pxRatio } = uPlot;
   ctx.save();
-  ctx.strokeStyle = color;
-  ctx.fillStyle = color;
   ctx.lineWidth = pxRatio;
   ctx.setLineDash([2 * pxRatio, 3 * pxRatio]);
   ctx.font = font.replace('11px', `${11 * pxRatio}px`);
   ctx.textAlign = 'left';
   ctx.textBaseline = 'top';
-  let free = bbox.left;
-  for (const { at, version } of releases) {
-    const x = Math.round(plot.valToPos(at / 1000, 'x', true));
+  const free = { release: bbox.left, alert: bbox.left };
+  for (const { kind, name, from, to } of marks) {
+    const start = Math.round(plot.valToPos(from / 1000, 'x', true));
+    // The name of an alert that began before the chart is at its edge.
+    const x = to > from ? Math.max(bbox.left, start) : start;
     if (x < bbox.left || x > bbox.left + bbox.width) continue;
-    ctx.beginPath();
-    ctx.moveTo(x, bbox.top);
-    ctx.lineTo(x, bbox.top + bbox.height);
-    ctx.stroke();
-    const text = version.length > MAX_LABEL ? `${version.slice(0, MAX_LABEL - 1)}…` : version;
+    ctx.strokeStyle = ctx.fillStyle = colors[kind];
+    if (x === start) {
+      ctx.beginPath();
+      ctx.moveTo(x, bbox.top);
+      ctx.lineTo(x, bbox.top + bbox.height);
+      ctx.stroke();
+    }
+    const text = name.length > MAX_LABEL ? `${name.slice(0, MAX_LABEL - 1)}…` : name;
     const end = x + ctx.measureText(text).width + 8 * pxRatio;
-    if (x < free || end > bbox.left + bbox.width) continue;
-    ctx.fillText(text, x + 4 * pxRatio, bbox.top);
-    free = end;
+    if (x < free[kind] || end > bbox.left + bbox.width) continue;
+    ctx.fillText(text, x + 4 * pxRatio, bbox.top + (kind === 'alert' ? 13 * pxRatio : 0));
+    free[kind] = end;
   }
   ctx.restore();
 }

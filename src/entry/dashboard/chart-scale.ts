@@ -1,6 +1,6 @@
 import type uPlot from 'uplot';
-import type { Release } from './api.js';
 import { formatCompact } from './format.js';
+import type { Mark } from './marks.js';
 import { type Point, isRunning } from './points.js';
 
 /**
@@ -20,12 +20,11 @@ export interface Scaled {
   data: uPlot.AlignedData;
   /** Start of the last period if it is still running. */
   runningFrom: number | undefined;
-  /** Versions by the time at which they began. */
-  releases: { at: number; version: string }[];
+  marks: readonly Mark[];
 }
 
 /** The positions of the points' values in the lanes, from 0 to 1, and the marks next to them. */
-export function scale(points: readonly Point[], releases: readonly Release[]): Scaled {
+export function scale(points: readonly Point[], marks: readonly Mark[]): Scaled {
   const highest = (...values: (number | null)[]) => Math.max(0, ...values.map((value) => value ?? 0));
   const ceiling = niceCeiling(
     highest(4, ...points.flatMap(({ requests, before }) => [requests, before?.requests ?? 0])),
@@ -66,7 +65,7 @@ export function scale(points: readonly Point[], releases: readonly Release[]): S
   const last = points.at(-1);
   return {
     runningFrom: last && isRunning(last) ? last.start : undefined,
-    releases: releases.map(({ first_seen, version }) => ({ at: Date.parse(first_seen), version })),
+    marks,
     ticks: [...errorTicks, ...timeTicks, ...requestTicks],
     data: [
       points.map(({ start, end }) => (start + end) / 2000),

@@ -1,11 +1,10 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type uPlot from 'uplot';
-import type { Release } from './api.js';
 import { createPlot } from './chart-plot.js';
 import { LANES, type Scaled, scale } from './chart-scale.js';
 import { formatMs, formatNumber, formatShare } from './format.js';
+import { type Mark, describeMark, isWithin } from './marks.js';
 import { LEAST_FOR_PERCENTILES, type Point, namePeriod } from './points.js';
-import { isWithin } from './releases.js';
 import type { Window } from './time.js';
 
 const isDark = matchMedia('(prefers-color-scheme: dark)');
@@ -18,13 +17,13 @@ export function Chart(props: {
   points: readonly Point[];
   window: Window;
   /** Oldest first. */
-  releases: readonly Release[];
+  marks: readonly Mark[];
   /** Whether a response time is known. */
   hasTimes: boolean;
   onZoom: (from: number, to: number) => void;
 }) {
-  const { points, window, releases, hasTimes, onZoom } = props;
-  const scaled = useMemo(() => scale(points, releases), [points, releases]);
+  const { points, window, marks, hasTimes, onZoom } = props;
+  const scaled = useMemo(() => scale(points, marks), [points, marks]);
   const [cursor, setCursor] = useState<number | null>(null);
   const [anchor, setAnchor] = useState<number | null>(null);
   const [spoken, setSpoken] = useState('');
@@ -53,7 +52,7 @@ export function Chart(props: {
     const size = start === null ? 0 : left(last?.end ?? 0) - from;
     plot.current.setSelect({ left: from, width: size, top: 0, height: start === null ? 0 : 9999 }, false);
     setCursor(index);
-    setSpoken(describe(point, window, releases));
+    setSpoken(describe(point, window, marks));
   };
   const press = (event: KeyboardEvent) => {
     const at = cursor ?? (event.key === 'ArrowLeft' ? points.length : -1);
@@ -154,15 +153,13 @@ function usePlot(
   return { box, plot };
 }
 
-function describe(point: Point, window: Window, releases: readonly Release[]): string {
+function describe(point: Point, window: Window, marks: readonly Mark[]): string {
   const errors = point.clientErrors + point.serverErrors;
   return [
     `${namePeriod(point, window)}: ${formatNumber(point.requests)} requests`,
     `${formatNumber(errors)} errors${point.errorRate === null ? '' : `, ${formatShare(point.errorRate)}`}`,
     ...(point.p50 === null ? [] : [`p50 ${formatMs(point.p50)}, p95 ${formatMs(point.p95)}`]),
-    ...releases
-      .filter((release) => isWithin(release, point))
-      .map(({ version, env }) => `release ${version} in ${env}`),
+    ...marks.filter((mark) => isWithin(mark, point)).map(describeMark),
     ...(point.before === null ? [] : [`${formatNumber(point.before.requests)} requests before`]),
   ].join('; ');
 }

@@ -1,8 +1,17 @@
 import type { TargetedEvent } from 'preact';
 import { useState } from 'preact/hooks';
+import { Facets } from './facets.js';
 import { formatBytes, formatMs } from './format.js';
 import { Field, Popover, Text } from './parts.js';
-import { hasFilters, hasWrongStatus, useConsumers, useLoad, useSession, useWindow } from './session.js';
+import {
+  hasFilters,
+  hasSearch,
+  hasWrongStatus,
+  useConsumers,
+  useLoad,
+  useSession,
+  useWindow,
+} from './session.js';
 import { NO_FILTERS, STATUS, type State, UUID, toPattern } from './state.js';
 import { toIso } from './time.js';
 
@@ -40,6 +49,11 @@ export function Filters() {
       <Popover label="Filter" class="control" name="Add a filter">
         {(close) => <FilterBox close={close} />}
       </Popover>
+      {state.view === 'requests' && !hasSearch(state) && (
+        <Popover label="Values" class="control" name="Values to filter by">
+          {(close) => <Facets close={close} />}
+        </Popover>
+      )}
       <ul class="chips" aria-label="Set filters">
         {chip('env', 'environment', state.env)}
         {chip('consumer', 'consumer', consumer)}

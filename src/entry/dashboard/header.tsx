@@ -1,8 +1,9 @@
 import { useRef } from 'preact/hooks';
-import type { Api, App } from './api.js';
+import type { ComponentChildren } from 'preact';
+import type { Alert, Api, App } from './api.js';
 import { formatNumber } from './format.js';
 import { useKeys } from './keys.js';
-import { Popover, Text, readMeta } from './parts.js';
+import { Firing, Popover, Text, readMeta } from './parts.js';
 import { RangePicker } from './range-picker.js';
 import { linkTo, useTeam } from './session.js';
 import { type Go, NOTHING_OPEN, NO_FILTERS, type State } from './state.js';
@@ -15,6 +16,7 @@ export function Header(props: {
   go: Go;
   app: App | undefined;
   apps: App[] | null;
+  alerts: readonly Alert[];
   api: Api;
   end: (reason: string | null) => void;
   /** Requests everything on the page again, including complete periods. */
@@ -29,8 +31,9 @@ export function Header(props: {
     return true;
   });
   const hasSeveral = apps !== null && apps.length > 1;
+  const firing = props.alerts.filter((alert) => alert.state === 'firing').length;
   const isOfApp = props.view !== 'apps';
-  const view = (name: State['view'], label: string) => (
+  const view = (name: State['view'], label: ComponentChildren) => (
     <a
       href={linkTo(state, {
         view: name,
@@ -96,6 +99,12 @@ export function Header(props: {
         {view('errors', 'Errors')}
         {view('inventory', 'Inventory')}
         {view('instances', 'Instances')}
+        {view(
+          'alerts',
+          <>
+            Alerts <Firing count={firing} />
+          </>,
+        )}
       </nav>
       <div class="right">
         {app && (app.envs.length > 0 || !isOfApp) && (

@@ -1,9 +1,9 @@
 import { Changes } from './changes.js';
 import { Chart } from './chart.js';
+import { MarkList, useMarks } from './marks.js';
 import { useOverviewData } from './overview-data.js';
 import { Panel } from './parts.js';
 import { PointsTable } from './points-table.js';
-import { ReleaseList, useReleases } from './releases.js';
 import { hasSearch, sayNothing, useSession } from './session.js';
 import { type Interval, listIntervals } from './time.js';
 import { TopTable } from './top-table.js';
@@ -19,7 +19,7 @@ export function Overview() {
   const { window, series, totals, endpoints, consumers, statuses, names } = useOverviewData();
   const { points, window: charted } = series.value ?? {};
   const hasNothing = points?.every(({ requests }) => requests === 0) && !totals.value?.data[0]?.requests;
-  const releases = useReleases(window);
+  const marks = useMarks(window);
   const against = charted?.before?.name ?? '';
   return (
     <main class="overview" id="main">
@@ -82,20 +82,20 @@ export function Overview() {
       >
         <div class="traffic-body">
           {points && charted && state.isTable && (
-            <PointsTable points={points} window={charted} releases={releases} />
+            <PointsTable points={points} window={charted} marks={marks} />
           )}
           {points && charted && !state.isTable && (
             <Chart
               points={points}
               window={charted}
-              releases={releases}
+              marks={marks}
               hasTimes={totals.value?.data[0]?.response_time_p95 !== null}
               onZoom={(from, to) => go({ range: { from, to }, interval: null })}
             />
           )}
           {hasNothing && <p class="nothing">{sayNothing(state)}</p>}
         </div>
-        <ReleaseList releases={releases} window={window} />
+        <MarkList marks={marks} window={window} />
       </Panel>
       <div class="columns">
         <TopTable title="Endpoints" of="Endpoint" load={endpoints} names={names} against={against} />

@@ -1,5 +1,6 @@
 import { type ComponentChildren, Fragment } from 'preact';
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { formatNumber } from './format.js';
 
 /**
  * Direction marks reorder the text around them, and controls are invisible. Joiners belong to scripts and
@@ -41,6 +42,17 @@ export function Method({ children }: { children: string }) {
   return (
     <span class="method">
       <Text max={20}>{children}</Text>
+    </span>
+  );
+}
+
+/** How many alerts fire. */
+export function Firing({ count }: { count: number }) {
+  if (count === 0) return null;
+  return (
+    <span class="badge">
+      {formatNumber(count)}
+      <span class="visually-hidden"> firing</span>
     </span>
   );
 }

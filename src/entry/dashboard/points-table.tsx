@@ -1,16 +1,11 @@
-import type { Release } from './api.js';
 import { formatMs, formatNumber, formatShare } from './format.js';
+import { type Mark, describeMark, isWithin } from './marks.js';
 import { type Point, namePeriod } from './points.js';
 import { Text } from './parts.js';
-import { isWithin } from './releases.js';
 import type { Window } from './time.js';
 
-export function PointsTable(props: {
-  points: readonly Point[];
-  window: Window;
-  releases: readonly Release[];
-}) {
-  const { points, window, releases } = props;
+export function PointsTable(props: { points: readonly Point[]; window: Window; marks: readonly Mark[] }) {
+  const { points, window, marks } = props;
   return (
     <div class="scroll points" tabIndex={0} role="region" aria-label="Traffic by period">
       <table>
@@ -29,12 +24,12 @@ export function PointsTable(props: {
             <tr key={point.start}>
               <th scope="row">
                 {namePeriod(point, window)}
-                {releases
-                  .filter((release) => isWithin(release, point))
-                  .map(({ version, env }) => (
-                    <span key={`${env} ${version}`} class="muted">
+                {marks
+                  .filter((mark) => isWithin(mark, point))
+                  .map((mark) => (
+                    <span key={`${mark.from} ${describeMark(mark)}`} class="muted">
                       {' '}
-                      · release <Text>{version}</Text> (<Text>{env}</Text>)
+                      · <Text max={100}>{describeMark(mark)}</Text>
                     </span>
                   ))}
               </th>

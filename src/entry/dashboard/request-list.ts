@@ -12,7 +12,7 @@ import {
   useWindow,
 } from './session.js';
 import { toLogsPattern } from './state.js';
-import { logsKeptFrom, toIso } from './time.js';
+import { type Window, logsKeptFrom, toIso } from './time.js';
 
 const PAGE = 100;
 const TAIL_MS = 5000;
@@ -60,16 +60,13 @@ export function useRequestLogs() {
   });
   const current = useRef(id);
   current.current = id;
-  const bounds = {
-    start: toIso(window.from),
-    ...(!window.isLive && { end: toIso(window.to) }),
-  };
+  const bounds = toBounds(window);
 
   /** The requests since a time, or those before the end of the last page. */
   const find = async (from: number, next?: List['next']): Promise<Page> => {
     if (!filters) return { logs: [], next: undefined, curl: undefined };
     if (!isSearch) {
-      const query = { ...filters, ...bounds, start: toIso(from), ...next };
+      const query = { limit: PAGE, ...filters, ...bounds, start: toIso(from), ...next };
       const { data, curl } = await api.requestLogs(app.id, query);
       const { next_token } = data;
       return { logs: data.data, next: next_token === undefined ? undefined : { next_token }, curl };
@@ -117,16 +114,20 @@ export function useRequestLogs() {
   return { list, load, window, isCurrent: list.id === id };
 }
 
+/** The window as parameters of Get Request Logs. */
+export function toBounds({ from, to, isLive }: Window): Pick<RequestLogsQuery, 'start' | 'end'> {
+  return { start: toIso(from), ...(!isLive && { end: toIso(to) }) };
+}
+
 /**
  * The filters of the state as parameters of Get Request Logs; null if nothing can match them: the app does
  * not have the environment, or the status is none.
  */
-function toQuery({ app, state }: Session): RequestLogsQuery | null {
+export function toQuery({ app, state }: Pick<Session, 'app' | 'state'>): RequestLogsQuery | null {
   const { env, consumer, method, path, status } = state;
   const knownEnv = app.envs.find(({ name }) => name === env);
   if ((env !== null && !knownEnv) || hasWrongStatus(state)) return null;
   return {
-    limit: PAGE,
     ...(knownEnv && { app_env_id: knownEnv.id }),
     ...(consumer !== null && { consumer_id: consumer }),
     ...(method !== null && { method }),

@@ -11,6 +11,7 @@ import {
   formatState,
   toExactPath,
 } from './state.js';
+import type { Alerts } from './alerts-data.js';
 import { type Window, getWindow } from './time.js';
 
 /** The shared context of all views: the API with the key, the state, and the handling of failed loads. */
@@ -20,6 +21,8 @@ export interface Session {
   app: App;
   state: State;
   go: Go;
+  /** Of the app. */
+  alerts: Alerts;
   /** Grows when failed loads are to be repeated. */
   retries: number;
   fail: (failure: ApiFailure) => void;
@@ -57,7 +60,16 @@ export interface Load<Value> {
  * on
  */
 export function useLoad<Value>(id: string | null, load: () => Promise<Value>, subject = id): Load<Value> {
-  const { retries, fail } = useSession();
+  return useLoadOf(useSession(), id, load, subject);
+}
+
+/** The same for what makes the session. */
+export function useLoadOf<Value>(
+  { retries, fail }: Pick<Session, 'retries' | 'fail'>,
+  id: string | null,
+  load: () => Promise<Value>,
+  subject: string | null,
+): Load<Value> {
   const [result, setResult] = useState<Load<Value> & { id: string | null }>({
     id: null,
     value: undefined,
@@ -190,7 +202,7 @@ export function useWindow(state: State, key: unknown): Window {
   return fixed.current.window;
 }
 
-const REFRESH_MS = 60_000;
+export const REFRESH_MS = 60_000;
 
 /** The window of the state, which moves on each minute while the tab is visible, and how often it did. */
 export function useLiveWindow(): { window: Window; refreshes: number } {

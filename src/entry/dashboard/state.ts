@@ -10,7 +10,7 @@ import {
   toIso,
 } from './time.js';
 
-type View = 'apps' | 'overview' | 'requests' | 'errors' | 'inventory' | 'instances';
+type View = 'apps' | 'overview' | 'requests' | 'errors' | 'inventory' | 'instances' | 'alerts';
 export type Sort = 'requests' | 'client' | 'server' | 'p95';
 type Measure = ChangesQuery['measure'];
 
@@ -129,7 +129,7 @@ function parseState(search: string): State {
   const word = <Word extends string>(name: string, words: readonly Word[]) =>
     words.find((one) => one === query.get(name));
   return {
-    view: word('view', ['apps', 'requests', 'errors', 'inventory', 'instances']) ?? 'overview',
+    view: word('view', ['apps', 'requests', 'errors', 'inventory', 'instances', 'alerts']) ?? 'overview',
     app: number('app'),
     range: parseRange(query),
     zone: word('zone', ['utc']) ?? 'local',

@@ -9,6 +9,11 @@ export const WORDS = {
   serverErrors: '5xx: the application failed.',
   errorConsumers: 'How many customers met the error in this time.',
   firstSeen: 'When it came first, of all that is kept: errors are counted for 13 months.',
+  firing: 'The rule is broken, and its receivers know.',
+  muted: 'It would fire, but nothing may be told now.',
+  pending: 'A window is beyond the limit, but not as many as the rule needs.',
+  noData: 'There is nothing to evaluate, or not yet.',
+  ok: 'The last windows are within the limit.',
   noRoute: 'Requests for paths that the application does not have, often by scanners.',
   noConsumer: 'Requests of which the application named no customer.',
 } as const;

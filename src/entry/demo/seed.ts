@@ -1,4 +1,7 @@
 import { hash } from 'node:crypto';
+import { AlertStore } from '../../alerts/alert-store.js';
+import { toStored } from '../../alerts/rules-file.js';
+import { RULE } from '../../api/alerts/rule.js';
 import { AdminError } from '../../ops/admin/admin.error.js';
 import { type Admin, createAdmin } from '../../ops/admin/admin.js';
 import { findTokenIdentifier } from '../../access/tokens/write-token.js';
@@ -13,7 +16,7 @@ import { EXCLUDED, createDocument } from './endpoints.js';
 import { Loader, type DemoSample, getSteps, listBlocks } from './loader.js';
 import { SeedProgress } from './progress-log.js';
 import { DAY_MS } from './traffic-curve.js';
-import { listReleases } from './trouble.js';
+import { RULES, listReleases } from './trouble.js';
 
 const TEAM = 'Demo';
 const APP = { name: 'Shop API', framework: 'express' };
@@ -21,6 +24,7 @@ const TOKEN = 'demo';
 const TOKEN_OF_KEY = 'DEMO_API_KEY';
 const EXCLUSION = 'endpoint excluded';
 const DOCUMENT = 'document imported';
+const ALERTS = 'alerts created';
 const getReleaseStep = (version: string) => `release ${version} marked`;
 const BLOCKS_PER_LINE = 10;
 
@@ -44,7 +48,7 @@ export async function seedDemo(
   const teamId = await ensureTeam(admin, now);
   const key = await demoKey(store, admin, teamId, config.demoApiKey);
   const { appId, clientId, origin } = await ensureApp(admin, teamId, now);
-  await load(store, { appId, origin, now }, report);
+  await load(store, teamId, { appId, origin, now }, report);
   return { key, appId, clientId, origin, writeToken: await createToken(admin, appId, config.demoApiKey) };
 }
 
@@ -66,7 +70,12 @@ async function createToken(admin: Admin, appId: number, key: string | undefined)
   return token;
 }
 
-async function load(store: ClickHouse, sample: DemoSample, report: (line: string) => void): Promise<void> {
+async function load(
+  store: ClickHouse,
+  teamId: number,
+  sample: DemoSample,
+  report: (line: string) => void,
+): Promise<void> {
   const blocks = listBlocks(sample.origin, sample.now);
   const releases = listReleases(sample.origin);
   const steps = blocks.map(getSteps).flatMap(({ started, done }) => [started, done]);
@@ -74,6 +83,7 @@ async function load(store: ClickHouse, sample: DemoSample, report: (line: string
     ...steps,
     EXCLUSION,
     DOCUMENT,
+    ALERTS,
     ...releases.map(({ version }) => getReleaseStep(version)),
   ]);
   // Only once, so that a document of somebody who tries the import stays.
@@ -83,6 +93,14 @@ async function load(store: ClickHouse, sample: DemoSample, report: (line: string
     const texts = { document: JSON.stringify(document), routes: JSON.stringify(routes) };
     await createAdmin(store).documents.import(sample.appId, undefined, texts);
     await progress.markDone(DOCUMENT);
+  }
+  // Only once, so that a rule that was deleted stays deleted. Nobody is told: they have no receivers.
+  if (!progress.isDone(ALERTS)) {
+    const rules = Object.entries(RULES).map(([name, rule]) =>
+      toStored(teamId, { app: sample.appId, name, rule: RULE.parse(rule), receivers: [] }, 'command'),
+    );
+    await new AlertStore(store).saveRules(rules);
+    await progress.markDone(ALERTS);
   }
   const loader = new Loader(RequestsWriter.create(store), progress, sample);
   const missing = blocks.filter((block) => !progress.isDone(getSteps(block).done));

@@ -15,6 +15,18 @@ export const FAILING = { identifier: 'birch-outfitters', share: 0.85, status: 40
 /** The route with a new exception, and the share of its requests that it ends. */
 export const BROKEN = { method: 'POST', path: '/v1/carts/{cart_id}/items', share: 0.25 };
 
+/** Rules of alerts: the first one fires, because of the slow route, and the second one does not. */
+export const RULES = {
+  'slow search': {
+    metric: 'response_time_p95',
+    value: 1_000,
+    window: '1d',
+    method: SLOW.method,
+    path: SLOW.path,
+  },
+  silence: { metric: 'silence', window: '1d', severity: 'critical' },
+} as const;
+
 /** Whether the slow route is slow in a slot; see `expectedVisits`. */
 export function isSlow(slot: number, origin: number): boolean {
   return slot >= slowFrom(origin);

@@ -22,7 +22,7 @@ WHERE e.app_id IN {app_ids:Array(UInt32)}
 ORDER BY e.id;
 
 -- alerts.rules
-SELECT team_id, app_id, name, toString(source) AS source, definition, muted_until
+SELECT team_id, app_id, name, toString(source) AS source, definition, receivers, muted_until
 FROM alert_rules_v1 FINAL
 WHERE team_id = {team_id:UInt32} AND NOT deleted
 ORDER BY app_id, name;

@@ -1636,10 +1636,112 @@ export interface components {
             next_token?: string;
         };
         /**
+         * @description A metric of Query Metrics; `silence`: minutes without data; `new_errors`: errors that are new
+         * @enum {string}
+         */
+        AlertMetric: "requests" | "requests_per_minute" | "bytes_received" | "bytes_sent" | "client_errors" | "server_errors" | "error_rate" | "response_time_p50" | "response_time_p75" | "response_time_p90" | "response_time_p95" | "response_time_p99" | "apdex" | "request_size_avg" | "request_size_p50" | "request_size_p75" | "request_size_p90" | "request_size_p95" | "request_size_p99" | "response_size_avg" | "response_size_p50" | "response_size_p75" | "response_size_p90" | "response_size_p95" | "response_size_p99" | "silence" | "new_errors";
+        /**
+         * @description How a value beyond the limit compares with it
+         * @enum {string}
+         */
+        AlertOperator: "gt" | "gte" | "lt" | "lte";
+        /**
+         * @description Whether the limit is one of the value, or of its change to the same window a week before
+         * @enum {string}
+         */
+        AlertComparison: "threshold" | "last_week";
+        AlertRule: {
+            /**
+             * @description A metric of Query Metrics; `silence`: minutes without data; `new_errors`: errors that are new
+             * @example error_rate
+             */
+            metric: components["schemas"]["AlertMetric"];
+            /**
+             * @description How a value beyond the limit compares with it
+             * @example gt
+             */
+            op: components["schemas"]["AlertOperator"];
+            /**
+             * @description The limit; of `silence` it is the window. With `last_week` 0.5 is half more
+             * @example 0.05
+             */
+            value: number;
+            /**
+             * @description Whether the limit is one of the value, or of its change to the same window a week before
+             * @example threshold
+             */
+            compare: components["schemas"]["AlertComparison"];
+            /**
+             * @description Length of a window in minutes
+             * @example 10
+             */
+            window_minutes: number;
+            /**
+             * @description Windows with fewer requests do not count
+             * @example 50
+             */
+            min_requests: number;
+            /**
+             * @description Windows beyond the limit for it to fire
+             * @example 2
+             */
+            for: number;
+            /**
+             * @description Of how many windows, one a minute; left out: as many as `for`
+             * @example 3
+             */
+            of?: number;
+            /**
+             * @description Environment
+             * @example prod
+             */
+            env?: string;
+            /**
+             * @description HTTP method
+             * @example GET
+             */
+            method?: string;
+            /**
+             * @description Path; `*` is any text
+             * @example /v1/*
+             */
+            path?: string;
+            /**
+             * @description Identifier of a consumer
+             * @example acme
+             */
+            consumer?: string;
+            /**
+             * @description Group of consumers
+             * @example gold
+             */
+            group?: string;
+            /**
+             * @description Status or class
+             * @example 5xx
+             */
+            status?: string;
+            /**
+             * @description Hours of each day in which nothing is told
+             * @example 22:00-06:00
+             */
+            quiet?: string;
+            /**
+             * @description Timezone of `quiet`
+             * @example Europe/Berlin
+             */
+            timezone: string;
+        };
+        /**
          * @description Severity
          * @enum {string}
          */
         AlertSeverity: "info" | "warning" | "critical";
+        /**
+         * @description Kinds of its receivers, without their addresses; empty: nobody is told
+         * @enum {string}
+         */
+        AlertReceiver: "webhook" | "slack" | "teams" | "email";
         /**
          * @description `no_data` before the first evaluation, and if there is nothing to evaluate
          * @enum {string}
@@ -1679,11 +1781,20 @@ export interface components {
              * @example error_rate (env prod) > 0.05 over 10m
              */
             condition: string;
+            /** @description The same in parts */
+            rule: components["schemas"]["AlertRule"];
             /**
              * @description Severity
              * @example critical
              */
             severity: components["schemas"]["AlertSeverity"];
+            /**
+             * @description Kinds of its receivers, without their addresses; empty: nobody is told
+             * @example [
+             *       "slack"
+             *     ]
+             */
+            receivers: components["schemas"]["AlertReceiver"][];
             /**
              * @description `no_data` before the first evaluation, and if there is nothing to evaluate
              * @example firing
