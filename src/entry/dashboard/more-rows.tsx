@@ -14,10 +14,12 @@ export function EmptyRows(props: {
   nothing: string;
 }) {
   const { length, rows, columns, nothing } = props;
-  return Array.from({ length: Math.max(0, length - (rows?.length ?? 0)) }, (_, index) => {
+  const count = rows?.length ?? 0;
+  return Array.from({ length: Math.max(0, length - count) }, (_, index) => {
     const text = index === 0 ? nothing : '';
     return (
-      <tr key={index} class="empty" aria-hidden={text === ''}>
+      // By its place: those below the rows that arrive stay where they are.
+      <tr key={count + index} class="empty" aria-hidden={text === ''}>
         <td colSpan={columns} class={text && 'nothing'}>
           {rows || text !== '' ? text : <span class="placeholder" />}
         </td>
