@@ -1636,10 +1636,10 @@ export interface components {
             next_token?: string;
         };
         /**
-         * @description A metric of Query Metrics; `silence`: minutes without data; `new_errors`: errors that are new
+         * @description A metric of Query Metrics; `silence`: minutes without data; `new_errors`: errors that are new; `weekly`: a digest, which has no limit
          * @enum {string}
          */
-        AlertMetric: "requests" | "requests_per_minute" | "bytes_received" | "bytes_sent" | "client_errors" | "server_errors" | "error_rate" | "response_time_p50" | "response_time_p75" | "response_time_p90" | "response_time_p95" | "response_time_p99" | "apdex" | "request_size_avg" | "request_size_p50" | "request_size_p75" | "request_size_p90" | "request_size_p95" | "request_size_p99" | "response_size_avg" | "response_size_p50" | "response_size_p75" | "response_size_p90" | "response_size_p95" | "response_size_p99" | "silence" | "new_errors";
+        AlertMetric: "requests" | "requests_per_minute" | "bytes_received" | "bytes_sent" | "client_errors" | "server_errors" | "error_rate" | "response_time_p50" | "response_time_p75" | "response_time_p90" | "response_time_p95" | "response_time_p99" | "apdex" | "request_size_avg" | "request_size_p50" | "request_size_p75" | "request_size_p90" | "request_size_p95" | "request_size_p99" | "response_size_avg" | "response_size_p50" | "response_size_p75" | "response_size_p90" | "response_size_p95" | "response_size_p99" | "silence" | "new_errors" | "weekly";
         /**
          * @description How a value beyond the limit compares with it
          * @enum {string}
@@ -1650,9 +1650,14 @@ export interface components {
          * @enum {string}
          */
         AlertComparison: "threshold" | "last_week";
+        /**
+         * @description Day of a digest; left out: monday
+         * @enum {string}
+         */
+        AlertDay: "monday" | "tuesday" | "wednesday" | "thursday" | "friday" | "saturday" | "sunday";
         AlertRule: {
             /**
-             * @description A metric of Query Metrics; `silence`: minutes without data; `new_errors`: errors that are new
+             * @description A metric of Query Metrics; `silence`: minutes without data; `new_errors`: errors that are new; `weekly`: a digest, which has no limit
              * @example error_rate
              */
             metric: components["schemas"]["AlertMetric"];
@@ -1727,7 +1732,17 @@ export interface components {
              */
             quiet?: string;
             /**
-             * @description Timezone of `quiet`
+             * @description Day of a digest; left out: monday
+             * @example monday
+             */
+            day?: components["schemas"]["AlertDay"];
+            /**
+             * @description Time of a digest; left out: 09:00
+             * @example 09:00
+             */
+            at?: string;
+            /**
+             * @description Timezone of its hours
              * @example Europe/Berlin
              */
             timezone: string;
