@@ -12,6 +12,8 @@ const EVALUATIONS = 6;
 /** What the rules of alerts take each minute. */
 export interface AlertsCost {
   rules: number;
+  /** Those that had something to evaluate in the last window. */
+  values: number;
   /** Seconds of processor time of one evaluation of all rules, the median. */
   processorSeconds: number;
   /** Milliseconds of that evaluation. */
@@ -34,10 +36,14 @@ export async function measureAlerts(
     const ms = performance.now() - startedAt;
     costs.push({ seconds: readProcessorSeconds(service.server.pid) - processor, ms });
   }
+  const { states, values } = await service.server.call('countStates', anchor);
+  if (states !== RULES || values === 0)
+    throw new Error(`${states} rules were evaluated, ${values} have a value`);
   await service.server.call('deleteRules');
   const [, ...warm] = costs;
   return {
     rules: RULES,
+    values,
     processorSeconds: median(warm.map(({ seconds }) => seconds)),
     ms: median(warm.map(({ ms }) => ms)),
   };

@@ -27,6 +27,7 @@ export class RulesOfAlerts {
    * for a part of the paths, and for an environment.
    */
   async create(count: number): Promise<void> {
+    await this.clear();
     const endpoints = await this.clickhouse.rows<{ app_id: number; method: string; path: string }>(
       'bench.endpoints',
       'SELECT app_id, method, path FROM endpoints_v1 FINAL ORDER BY app_id, id',
@@ -59,10 +60,21 @@ export class RulesOfAlerts {
     await this.runner.settle();
   }
 
+  /** States of rules of which the last window ends at a time, and of those with a value. */
+  async countStates(at: number): Promise<{ states: number; values: number }> {
+    const states = (await this.store.findCurrentStates()).filter(({ evaluated_at }) => evaluated_at === at);
+    return { states: states.length, values: states.filter(({ value }) => value !== null).length };
+  }
+
   async delete(): Promise<void> {
     await this.runner?.stop();
-    const rules = await this.store.findRules();
-    await this.store.saveRules(rules.map((rule) => ({ ...rule, deleted: true })));
+    await this.clear();
+  }
+
+  /** A data set that is kept has those of the last run. */
+  private async clear(): Promise<void> {
+    for (const table of ['alert_rules_v1', 'alert_states_v1'])
+      await this.clickhouse.command(`TRUNCATE TABLE ${table}`);
   }
 
   private async open(): Promise<AlertRunner> {

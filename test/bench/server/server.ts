@@ -39,6 +39,7 @@ const handlers = {
   sql: (text: string) => floor.run(text),
   createRules: (count: number) => rules.create(count),
   evaluateRules: (at: number) => rules.evaluate(at),
+  countStates: (at: number) => rules.countStates(at),
   deleteRules: () => rules.delete(),
   /** A token as the page before it would have given it: the benchmark cannot walk ten days of pages. */
   token: (teamId: number, appId: number, content: TokenContent) => {
