@@ -39,6 +39,7 @@ export function toErrorRow(
  * The row of the exception of a failed request, or of an operation that failed within its response; undefined
  * without one.
  *
+ * @param sentPath the path of the request, also where it counts under `*`
  * @param requests the number of requests that this one stands for
  * @param isReported whether its client library reports the error: then the row is an example, and counts
  * nothing
@@ -48,13 +49,18 @@ export function findExceptionRow(
   record: RequestRecord,
   ids: RequestIds,
   {
+    sentPath = record.path,
     requests = 1,
     isReported = false,
-  }: { requests?: number | undefined; isReported?: boolean | undefined } = {},
+  }: {
+    sentPath?: string | null | undefined;
+    requests?: number | undefined;
+    isReported?: boolean | undefined;
+  } = {},
 ): ErrorRow | undefined {
   const isFailure = record.status_code >= 500;
   const captured =
-    isFailure || hasOperation(record.path) ? findCapturedException(record.captured_json) : undefined;
+    isFailure || hasOperation(sentPath) ? findCapturedException(record.captured_json) : undefined;
   if (captured === undefined) return undefined;
   // Client libraries report the exceptions of failed requests alone.
   const isExample = isReported && isFailure;

@@ -143,7 +143,10 @@ export class RequestsWriter {
     const spans = await listSpans(appId, resolved, work);
     pieces.push(...(await work.run(encodePieces('logged_spans', spans, (row) => row, weighSpan))));
     const logged = resolved.filter(({ record }) => !record.excluded_from_logs);
-    const errors = logged.flatMap(({ record, ids }) => findExceptionRow(appId, record, ids) ?? []);
+    const errors = resolved.flatMap(({ record, ids }, index) => {
+      const sentPath = records[index]?.path;
+      return record.excluded_from_logs ? [] : (findExceptionRow(appId, record, ids, { sentPath }) ?? []);
+    });
     pieces.push(...(await work.run(encodePieces('reported_errors', errors, (row) => row, weighError))));
     const deprecations = findDeprecationRows(appId, logged);
     pieces.push(...(await work.run(encodePieces('endpoint_deprecations_v1', deprecations, (row) => row))));

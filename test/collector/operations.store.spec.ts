@@ -393,6 +393,25 @@ describe('an error within a response of status 200', () => {
     expect(await readCounts()).toEqual({ 'POST /mcp': 1 });
   });
 
+  it('is an error also beyond the limit of endpoints', async () => {
+    await service.api.admin.apps.setNameLimits(client.tenant.appId, { endpoints: 2 });
+    const exception = { type: 'tool_error', message: 'no such city', stacktrace: '' };
+    await postLines([buildLine({ 'Mcp-Method': 'ping' }), buildLine(CALL, { exception })]);
+    const one = request();
+    const failed = below(
+      one,
+      { ...MCP_SPAN, 'error.type': 'tool_error' },
+      { status: { message: 'no such city' } },
+    );
+    await sender.send('traces', traces([failed, one]));
+    expect(await readCounts()).toEqual({ '* *': 2, 'POST /mcp#ping': 1 });
+    const errors = await readErrors();
+    expect(errors.map(({ env, type, path, errors: n }) => [env, type, path, n]).sort()).toEqual([
+      ['default', 'tool_error', '*', 1],
+      ['prod', 'tool_error', '*', 1],
+    ]);
+  });
+
   it('is an error if a line or a log item has an exception', async () => {
     const exception = { type: 'tool_error', message: 'no such city', stacktrace: '' };
     await postLines([buildLine(CALL, { exception }), buildLine({}, { exception })]);

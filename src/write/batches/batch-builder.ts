@@ -170,6 +170,7 @@ export class BatchBuilder {
     await work.forEach(placed.entries(), ([index, { record, ids }]) => {
       rows.logged_requests.push({ row: toLogRow(appId, record, ids), record });
       const error = findExceptionRow(appId, record, ids, {
+        sentPath: logged[index]?.record.path,
         requests: represented.get(record.request_uuid),
         isReported: logged[index]?.message.reportsErrors,
       });
