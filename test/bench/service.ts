@@ -4,6 +4,7 @@ import { type Context, createContext } from './cases/context.js';
 import { logCases } from './cases/logs.js';
 import { metricCases } from './cases/metrics.js';
 import { nameCases } from './cases/names.js';
+import { reportCases } from './cases/reports.js';
 import { trafficCases } from './cases/traffic.js';
 import { EXCLUDED, HOT_APP, TEAM_KEY } from './dataset/shape.js';
 import { HttpConnection } from './load/http-connection.js';
@@ -48,7 +49,7 @@ export class Service {
   }
 
   cases(): Case[] {
-    return [logCases, nameCases, trafficCases, metricCases].flatMap((of) => of(this.context));
+    return [logCases, nameCases, trafficCases, metricCases, reportCases].flatMap((of) => of(this.context));
   }
 
   async get(path: string, sent?: object): Promise<string> {

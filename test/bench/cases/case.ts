@@ -24,7 +24,10 @@ export interface Case {
   start?: number;
   /** Asked while twenty endpoints are marked as excluded. */
   excluded?: true;
-  /** Members of a record that every database must answer alike, in the same order of records. */
+  /**
+   * Members of a record that every database must answer alike, in the same order of records; empty: the
+   * response has no records.
+   */
   compared: readonly string[];
   peer?: PeerQuery;
 }

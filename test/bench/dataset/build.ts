@@ -8,6 +8,7 @@ import { dateTime64 } from '../../../src/records/names/id-generator.js';
 import { serve } from '../rpc.js';
 import { insertExportRows } from './exports.sql.js';
 import { insertNames } from './names.sql.js';
+import { insertErrors, insertInstances } from './reports.sql.js';
 import { insertRequests } from './requests.sql.js';
 import { CAPTURED, EXPORT_APP, LOG_DAYS, TEAM_KEY } from './shape.js';
 import { type Past, insertCounts, insertCountsByConsumer } from './traffic.sql.js';
@@ -42,7 +43,9 @@ async function build(rows: number, anchor: number, exportRows?: number): Promise
       if (from === old) await mergeOld(store);
       const capturedEach = Math.max(1, Math.floor(rows / CAPTURED));
       await run(store, insertRequests({ from, to, rows, start, spanMs: anchor - start, capturedEach }));
+      await run(store, insertErrors({ from, to, start, stepMs: (anchor - start) / rows }));
     }
+    await run(store, insertInstances(start, anchor - start));
     if (exportRows !== undefined)
       for (const statement of insertExportRows(exportRows, rows)) await run(store, statement);
     await settled(store);

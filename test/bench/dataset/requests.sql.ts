@@ -11,7 +11,7 @@ import {
 
 /** A number from 0 to 1 that belongs to the row and to nothing else: the same data set every time. */
 export const unit = (salt: number) => `(bitShiftRight(cityHash64(number, ${salt}), 11) / 9007199254740992.)`;
-const hash = (salt: number) => `cityHash64(number, ${salt})`;
+export const hash = (salt: number) => `cityHash64(number, ${salt})`;
 
 const COMMON_HOT = HOT_ENDPOINTS - RARE_ENDPOINTS;
 
@@ -55,7 +55,7 @@ export const latencyMs = (endpoint: string, place?: string) =>
 export const bytesSent = (endpoint: string, place?: string) =>
   `toUInt32(exp(5 + (${endpoint} % 6) * 0.7 + ${spread(70, place)}))`;
 
-const STATUS = `multiIf(${unit(6)} < 0.001, 500 + ${hash(6)} % 4, ${unit(6)} < 0.03, 404, ${unit(6)} < 0.05, 422, method = 'POST', 201, method = 'DELETE', 204, 200)`;
+export const STATUS = `multiIf(${unit(6)} < 0.001, 500 + ${hash(6)} % 4, ${unit(6)} < 0.03, 404, ${unit(6)} < 0.05, 422, method = 'POST', 201, method = 'DELETE', 204, 200)`;
 const COUNTRIES = ['DE', 'US', 'GB', 'FR', 'IN', 'JP', 'BR', 'NL', 'SE', 'PL']
   .map((code) => `'${code}'`)
   .join();

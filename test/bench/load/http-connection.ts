@@ -1,6 +1,7 @@
 import { type Socket, connect } from 'node:net';
 
 const HEAD_END = '\r\n\r\n';
+const LAST_CHUNK = '0\r\n\r\n';
 
 export interface BenchResponse {
   status: number;
@@ -17,6 +18,7 @@ export class HttpConnection {
   private received: Buffer[] = [];
   private length = 0;
   private expected = Infinity;
+  private isChunked = false;
   private headLength = 0;
   private settle?: { ok: (response: BenchResponse) => void; no: (why: Error) => void };
 
@@ -66,8 +68,8 @@ export class HttpConnection {
   private take(bytes: Buffer) {
     this.received.push(bytes);
     this.length += bytes.length;
-    if (this.expected === Infinity) this.readHead();
-    if (this.length < this.expected) return;
+    if (this.expected === Infinity && !this.isChunked) this.readHead();
+    if (this.isChunked ? !bytes.toString('latin1').endsWith(LAST_CHUNK) : this.length < this.expected) return;
     const whole = this.received.length === 1 ? bytes : Buffer.concat(this.received);
     const head = whole.toString('latin1', 0, this.headLength);
     const body = whole.subarray(this.headLength);
@@ -75,6 +77,7 @@ export class HttpConnection {
     this.received = [];
     this.length = 0;
     this.expected = Infinity;
+    this.isChunked = false;
     settle?.ok({ status: Number(head.slice(9, 12)), head, body });
   }
 
@@ -84,7 +87,7 @@ export class HttpConnection {
     if (end < 0) return;
     this.headLength = end + HEAD_END.length;
     const length = /^content-length: (\d+)/im.exec(whole.toString('latin1', 0, end))?.[1];
-    if (length === undefined) this.settle?.no(new Error('A response without Content-Length'));
+    if (length === undefined) this.isChunked = true;
     else this.expected = this.headLength + Number(length);
   }
 }
