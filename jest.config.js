@@ -3,6 +3,7 @@ export default {
   // Suites of a worker share packages and sources: loading them took more time than many tests.
   testEnvironment: '<rootDir>/test/setup/jest/environment.js',
   runtime: '<rootDir>/test/setup/jest/runtime.js',
+  testSequencer: '<rootDir>/test/setup/jest/sequencer.js',
   roots: ['<rootDir>/src', '<rootDir>/test'],
   testRegex: '\\.spec\\.ts$',
   // `npm test` leaves out the slow suites, which start and kill processes, open a browser or wait for time
