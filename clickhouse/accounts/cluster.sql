@@ -8,6 +8,7 @@ ALTER ROLE request_analytics_owner SETTINGS PROFILE 'request_analytics_cluster';
 
 GRANT SELECT ON request_logs_v1_local TO request_analytics_reader;
 GRANT SELECT ON request_details_v1_local TO request_analytics_reader;
+GRANT SELECT (app_id, request_uuid, timestamp) ON import_ledger_v1_local TO request_analytics_reader;
 GRANT SELECT ON spans_v1_local TO request_analytics_reader;
 GRANT SELECT (app_id, trace_id, timestamp_ns, span_id, server_span_id, level, message, logger, file, line, attributes, record_hash) ON application_logs_v1_local TO request_analytics_reader;
 GRANT SELECT ON percentile_accuracy_v1_local TO request_analytics_reader;

@@ -28,6 +28,7 @@ GRANT SELECT (app_id, id, identifier, name, group_id, created_at) ON consumers_v
 GRANT SELECT ON secrets_v1 TO request_analytics_reader;
 GRANT SELECT ON request_logs_v1 TO request_analytics_reader;
 GRANT SELECT ON request_details_v1 TO request_analytics_reader;
+GRANT SELECT (app_id, request_uuid, timestamp) ON import_ledger_v1 TO request_analytics_reader;
 GRANT SELECT ON spans_v1 TO request_analytics_reader;
 GRANT SELECT (app_id, trace_id, timestamp_ns, span_id, server_span_id, level, message, logger, file, line, attributes, record_hash) ON application_logs_v1 TO request_analytics_reader;
 GRANT SELECT ON percentile_accuracy_v1 TO request_analytics_reader;

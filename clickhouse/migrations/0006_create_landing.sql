@@ -88,7 +88,13 @@ CREATE TABLE IF NOT EXISTS logged_requests
         DEFAULT toFixedString(substring(unhex(simpleJSONExtractString(captured_json, 'trace_id')), 1, 16), 16),
     exception_type LowCardinality(Nullable(String))
         DEFAULT if(startsWith(substring(captured_json, position(captured_json, '"exception":')), '"exception":{'),
-            JSONExtract(concat(substring(captured_json, 1, position(captured_json, ',"logs":[') - 1), '}'), 'exception', 'type', 'Nullable(String)'), NULL)
+            JSONExtract(concat(substring(captured_json, 1, position(captured_json, ',"logs":[') - 1), '}'), 'exception', 'type', 'Nullable(String)'), NULL),
+    is_captured    Bool DEFAULT captured_json != '' AND NOT (
+        trace_id != toFixedString('', 16)
+        AND startsWith(captured_json, '{"request_headers":[],"response_headers":[],"request_body_json":null,"response_body_json":null,"trace_id":"')
+        AND endsWith(captured_json, '","exception":null,"logs":[],"spans":[]}'))
+        COMMENT 'whether more was captured than the trace ID, which the logs have',
+    in_ledger      Bool COMMENT 'whether the ledger of imports has the request and its time'
 )
 ENGINE = Null;
 -- cluster statement
@@ -127,7 +133,7 @@ ARRAY JOIN bins AS bin;
 -- What is older than the logs' retention would only be written to be dropped.
 CREATE MATERIALIZED VIEW IF NOT EXISTS logged_requests_mv TO logged_requests AS
 -- cluster: CREATE MATERIALIZED VIEW IF NOT EXISTS {database}.logged_requests_mv ON CLUSTER {cluster} TO {database}.logged_requests_local AS
-SELECT * EXCEPT (excluded_from_logs, request_size_bytes, response_size_bytes, response_time_ms)
+SELECT * EXCEPT (excluded_from_logs, request_size_bytes, response_size_bytes, response_time_ms), true AS in_ledger
 FROM requests
 -- cluster: FROM {database}.requests_local
 WHERE NOT excluded_from_logs AND timestamp > now64(3) - INTERVAL 15 DAY;

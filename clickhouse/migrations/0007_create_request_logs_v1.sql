@@ -49,6 +49,6 @@ ENGINE = Distributed('{cluster}', '{database}', 'request_logs_v1_local', sipHash
 -- statement
 CREATE MATERIALIZED VIEW IF NOT EXISTS request_logs_mv_v1 TO request_logs_v1 AS
 -- cluster: CREATE MATERIALIZED VIEW IF NOT EXISTS {database}.request_logs_mv_v1 ON CLUSTER {cluster} TO {database}.request_logs_v1_local AS
-SELECT * EXCEPT (captured_json)
+SELECT * EXCEPT (captured_json, is_captured, in_ledger)
 FROM logged_requests;
 -- cluster: FROM {database}.logged_requests_local;

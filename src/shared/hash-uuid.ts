@@ -21,6 +21,11 @@ export function toRequestUuid(hex: string, timestamp: number): string {
   return [...hashed, `8${time.slice(0, 3)}`, time.slice(3) + hex.slice(15, 18)].join('-');
 }
 
+/** The time in a UUID that `toRequestUuid` made; undefined for UUIDs of other versions. */
+export function readRequestTime(uuid: string): number | undefined {
+  return uuid.charAt(14) === '8' ? parseInt(uuid.slice(20, 23) + uuid.slice(24, 33), 16) : undefined;
+}
+
 /** A UUID of version 8 made of the first 32 hex digits of a hash. */
 function hexToUuid(hex: string): string {
   const variant = VARIANTS.charAt(parseInt(hex.charAt(16), 16) & 3);

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { ABSENT } from '../factories/request.factory.js';
+import { toRequestUuid } from '../../src/shared/hash-uuid.js';
 import { TestApp } from '../setup/app.js';
 import { Tenant } from '../setup/tenant.js';
 
@@ -83,6 +84,33 @@ describe('GET /v1/apps/{app_id}/request-logs/{request_uuid}', () => {
           '"request_size_bytes":5,"response_size_bytes":7,"response_time_ms":9,"client_ip":"198.51.100.7",' +
           `"client_country_iso_code":"US",${EMPTY_CAPTURE_JSON}}`,
       );
+    });
+
+    it.each([
+      ['of its time', toRequestUuid(randomUUID().replaceAll('-', ''), Date.now() - 60_000)],
+      [
+        'of a time that it did not have',
+        toRequestUuid(randomUUID().replaceAll('-', ''), Date.now() - 90_000),
+      ],
+      ['of the latest time', 'ffffffff-ffff-8fff-bfff-ffffffffffff'],
+      ['of version 4', randomUUID()],
+    ])('is found by a UUID %s, captured or not', async (_, request_uuid) => {
+      const timestamp = Date.now() - 60_000;
+      for (const captured_json of ['', `{${CAPTURE}}`]) {
+        const own = await Tenant.create(app);
+        expect((await details(request_uuid, own)).status).toBe(404);
+        await own.write({ request_uuid, timestamp, captured_json });
+        const { status, text } = await details(request_uuid, own);
+        expect(status).toBe(200);
+        expect(text).toContain(captured_json === '' ? EMPTY_CAPTURE_JSON : CAPTURE);
+      }
+    });
+
+    it('has the trace ID where nothing else was captured', async () => {
+      const trace = EMPTY_CAPTURE_JSON.replace('"trace_id":null', `"trace_id":"${'4bf92f35'.repeat(4)}"`);
+      const [record] = await tenant.write({ captured_json: `{${trace}}` });
+      const { text } = await details(record!.request_uuid);
+      expect(text).toBe(`${await findLog(record!.request_uuid)},${trace}}`);
     });
 
     it('has null for each member of the record that is absent, and 0 for a size and the time', async () => {

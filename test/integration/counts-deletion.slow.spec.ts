@@ -37,6 +37,7 @@ describe('Deletion of counts', () => {
           status_code: 200 + (n % 3),
           request_size_bytes: 3 ** (n % 12),
           response_time_ms: 2 ** (n % 12),
+          captured_json: '{"request_headers":[["x","1"]]}',
         }),
       ),
     );

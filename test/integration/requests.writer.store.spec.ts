@@ -7,6 +7,7 @@ import { type Measure, findBin } from '../../src/records/bins.js';
 import { KnownRequests } from '../../src/write/known-requests.js';
 import { NameRegistry } from '../../src/records/names/name-registry.js';
 import { RequestClaims } from '../../src/write/request-claims.js';
+import { EMPTY_CAPTURE_JSON } from '../../src/records/capture.js';
 import type { CountRecord, RequestRecord } from '../../src/records/request-record.js';
 import { LocalCoordinator } from '../../src/coordination/writer-coordinator.js';
 import { RequestsWriter } from '../../src/write/requests.writer.js';
@@ -18,6 +19,7 @@ import { type OpenStore, createApp, openStore, reopen } from '../setup/store.js'
 const TRACES: Record<string, string> = {
   logs: 'SELECT * FROM request_logs_v1 WHERE app_id = {app_id:UInt32} ORDER BY request_uuid',
   details: 'SELECT * FROM request_details_v1 WHERE app_id = {app_id:UInt32} ORDER BY request_uuid',
+  ledger: 'SELECT * FROM import_ledger_v1 FINAL WHERE app_id = {app_id:UInt32} ORDER BY request_uuid',
   ...Object.fromEntries([...COUNTS_TABLES, ...BINS_TABLES].map((table) => [table, selectSums(table)])),
   consumers: `SELECT consumer_id, max(last_request_at) FROM consumer_activity_v1
     WHERE app_id = {app_id:UInt32} GROUP BY ALL ORDER BY ALL`,
@@ -95,7 +97,7 @@ describe('RequestsWriter', () => {
 
   describe('the same requests again', () => {
     it('change nothing: not the logs, the details, the traffic, nor the activity', async () => {
-      const records = some(20);
+      const records = some(20, { captured_json: '{"request_headers":[["x","1"]]}' });
       expect(await write(appId, records)).toEqual(records);
       const before = await traces();
       expect([before.logs!.length, before.details!.length]).toEqual([20, 20]);
@@ -301,9 +303,22 @@ describe('RequestsWriter', () => {
 
   it('counts static assets and health checks, and logs neither', async () => {
     await writer.write(appId, [...some(2), ...some(3, { excluded_from_logs: true })]);
-    const { logs, details } = await traces();
-    expect([logs!.length, details!.length]).toEqual([2, 2]);
+    const { logs, ledger } = await traces();
+    expect([logs!.length, ledger!.length]).toEqual([2, 5]);
     await expectCounted(5);
+  });
+
+  it('stores details only if more than the trace ID was captured', async () => {
+    const traced = EMPTY_CAPTURE_JSON.replace('"trace_id":null', `"trace_id":"${'4b'.repeat(16)}"`);
+    const headers = traced.replace('"request_headers":[]', '"request_headers":[["x","1"]]');
+    const logs = traced.replace('"logs":[]', '"logs":[{"message":"\\",\\"logs\\":[]"}]');
+    for (const captured_json of ['', traced, headers, logs])
+      await writer.write(appId, some(1, { captured_json }));
+    const { details, logs: stored, ledger } = await traces();
+    expect(details!.map((row) => (row as { captured_json: string }).captured_json).sort()).toEqual(
+      [headers, logs].sort(),
+    );
+    expect([stored!.length, ledger!.length]).toEqual([4, 4]);
   });
 
   it('counts what is older than the logs are kept, and does not log it', async () => {

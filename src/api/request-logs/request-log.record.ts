@@ -1,4 +1,5 @@
 import { EXAMPLES } from '../../platform/openapi/examples.js';
+import { EMPTY_CAPTURE_JSON } from '../../records/capture.js';
 import type { RequestLog } from './request-logs.dto.js';
 
 /*
@@ -31,6 +32,17 @@ const OPEN_MEMBERS = replaceNulls('substring(record_json, 1, length(record_json)
   'request_size_bytes',
   'response_size_bytes',
 ]);
+
+const NULL_TRACE_ID = '"trace_id":null';
+const [BEFORE_TRACE_ID, AFTER_TRACE_ID] = EMPTY_CAPTURE_JSON.split(NULL_TRACE_ID);
+
+/**
+ * What was captured of a row of `request_logs_v1`, as JSON text.
+ *
+ * @param stored SQL of the stored text; empty if nothing but the trace ID was captured
+ */
+export const toCaptureSql = (stored: string) =>
+  `if(${stored} = '', concat('${BEFORE_TRACE_ID}"trace_id":', if(trace_id = toFixedString('', 16), 'null', concat('"', lower(hex(trace_id)), '"')), '${AFTER_TRACE_ID}'), ${stored})`;
 
 /** The record's JSON text for Request Details, without the closing brace. */
 export const OPEN_RECORD_SQL = `${RECORD_HEAD_SQL}, ${OPEN_MEMBERS}`;

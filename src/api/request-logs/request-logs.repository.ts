@@ -3,11 +3,11 @@ import { AppScopedStore } from '../apps/app-scoped-store.js';
 import type { AppScope } from '../apps/apps.service.js';
 import type { JsonLines } from '../../store/client/json-lines.js';
 import { and, inScope } from '../../queries/predicates.js';
+import { readRequestTime } from '../../shared/hash-uuid.js';
 import type { Window } from '../../shared/time/window.js';
-import { EMPTY_CAPTURE_JSON } from '../../records/capture.js';
 import type { ScanStep } from './backward-scan.js';
 import type { RequestLogKey } from './request-log-key.js';
-import { OPEN_RECORD_SQL, RECORD_SQL } from './request-log.record.js';
+import { OPEN_RECORD_SQL, RECORD_SQL, toCaptureSql } from './request-log.record.js';
 import { type RequestLogFilter, columnPredicates, termIndexPredicates } from './request-log.filter.js';
 
 /** Number of records of a window, and the time of the oldest in milliseconds since the epoch. */
@@ -49,20 +49,28 @@ const AFTER = `timestamp <= fromUnixTimestamp64Milli({after_timestamp:Int64}, 'U
 
 const CONSUMER_ID = `',"consumer_id":', if(consumer_id = 0, 'null', toString(consumer_id)), `;
 
+const OF_REQUEST = `app_id = {app_id:UInt32} AND request_uuid = {request_uuid:UUID}
+      AND timestamp >= fromUnixTimestamp64Milli({retained_from:Int64}, 'UTC')`;
+const IN_DETAILS = `SELECT argMax((timestamp, captured_json), timestamp) FROM request_details_v1 WHERE ${OF_REQUEST}`;
+/** UUIDs of the service's own have the time. */
+const AT_TIME = `SELECT (fromUnixTimestamp64Milli({at:Int64}, 'UTC'), max(captured_json)) FROM request_details_v1 WHERE ${OF_REQUEST}`;
+/** A request that came in whole is in the ledger, and in the details only if something was captured. */
+const IN_BOTH = `SELECT argMax((timestamp, captured_json), (timestamp, captured_json != ''))
+  FROM (
+    SELECT timestamp, captured_json FROM request_details_v1 WHERE ${OF_REQUEST}
+    UNION ALL
+    SELECT timestamp, '' FROM import_ledger_v1 WHERE ${OF_REQUEST}
+  )`;
 /**
  * The key gives the time, and the time finds the row in the logs. The captured members follow the record's.
- * The aggregate is needed because a scalar subquery without rows has no value.
+ * The aggregates are needed because a scalar subquery without rows has no value.
  */
-const FIND = (added: string) => `
+const FIND = (found: string, added: string) => `
 WITH (
-  SELECT argMax((timestamp, captured_json), timestamp)
-  FROM request_details_v1
-  WHERE app_id = {app_id:UInt32}
-    AND request_uuid = {request_uuid:UUID}
-    AND timestamp >= fromUnixTimestamp64Milli({retained_from:Int64}, 'UTC')
+  ${found}
 ) AS found
 SELECT concat(${OPEN_RECORD_SQL}, ${added}',',
-  substring(if(found.2 = '', {empty_capture:String}, found.2), 2))
+  substring(${toCaptureSql('found.2')}, 2))
 FROM request_logs_v1
 WHERE app_id = {app_id:UInt32}
   AND timestamp = found.1
@@ -100,19 +108,20 @@ export class RequestLogsRepository {
     withConsumerId = false,
   ): Promise<Buffer | null> {
     const { sql, params } = and(...inScope(scope));
-    const values = {
-      ...params,
-      request_uuid,
-      retained_from: retainedFrom,
-      empty_capture: EMPTY_CAPTURE_JSON,
-    };
-    const rows = await this.store.jsonLines(
-      scope,
-      'request_logs.find',
-      `${FIND(withConsumerId ? CONSUMER_ID : '')}${sql}\nLIMIT 1`,
-      values,
-    );
-    return rows.length === 0 ? null : rows.joinFirst(1);
+    const at = readRequestTime(request_uuid);
+    const isOwn = at !== undefined && at >= retainedFrom;
+    const values = { ...params, request_uuid, retained_from: retainedFrom };
+    // Reading both tables takes a fifth more time, and few requests need it.
+    for (const found of [isOwn ? AT_TIME : IN_DETAILS, IN_BOTH]) {
+      const rows = await this.store.jsonLines(
+        scope,
+        'request_logs.find',
+        `${FIND(found, withConsumerId ? CONSUMER_ID : '')}${sql}\nLIMIT 1`,
+        { ...values, ...(found === AT_TIME && { at }) },
+      );
+      if (rows.length > 0) return rows.joinFirst(1);
+    }
+    return null;
   }
 
   /** Statistics of a window, including excluded endpoints: cheap, because it only uses the primary key. */

@@ -34,7 +34,7 @@ type Deleted = Pick<Erasure, 'requests' | 'spans' | 'application_logs' | 'errors
 
 /**
  * The tables that a consumer is erased from. Counts and the last activity only have an ID; the ledger of
- * imports only has UUIDs of requests.
+ * imports only has UUIDs and times of requests.
  */
 const TABLES = [
   'application_logs_v1',

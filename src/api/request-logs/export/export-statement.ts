@@ -1,10 +1,9 @@
 import { type Predicate, and } from '../../../queries/predicates.js';
 import type { Parameters } from '../../../store/client/query-parameters.js';
 import { type FileFormat, isTyped } from '../../../shared/file-format.js';
-import { EMPTY_CAPTURE_JSON } from '../../../records/capture.js';
 import type { RequestLogKey } from '../request-log-key.js';
 import { findCapturedFields } from '../captured-fields.js';
-import { RECORD_HEAD_SQL } from '../request-log.record.js';
+import { RECORD_HEAD_SQL, toCaptureSql } from '../request-log.record.js';
 import { selectExceptions } from '../../../records/request-exceptions.js';
 import {
   BEFORE_LOGS,
@@ -95,12 +94,11 @@ FROM (
     params: {
       ...params,
       ...(limit !== undefined && { limit }),
-      ...(fields === 'whole' && { empty_capture: EMPTY_CAPTURE_JSON }),
     },
   };
 }
 
-const CAPTURED = `if(captured_json = '', {empty_capture:String}, captured_json)`;
+const CAPTURED = toCaptureSql('captured_json');
 /** No JSON string contains the name of a member unescaped. */
 const WITH_EXCEPTION = `if(isNull(found_type), ${CAPTURED}, replaceOne(${CAPTURED}, ',"exception":null,"logs":[', concat(
       ',"exception":{"type":', toJSONString(assumeNotNull(found_type)), ',"message":', toJSONString(assumeNotNull(found_message)),
