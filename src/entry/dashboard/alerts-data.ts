@@ -1,20 +1,17 @@
 import { useState } from 'preact/hooks';
-import type { Alert, Api, Loaded } from './api.js';
+import type { Alert, Api } from './api.js';
 import { formatBytes, formatMs, formatNumber, formatShare } from './format.js';
-import { type Load, type Session, REFRESH_MS, useLoadOf, useWhileVisible, withoutScope } from './session.js';
+import { type Session, REFRESH_MS, useLoadOf, useWhileVisible, withoutScope } from './session.js';
 
 const MINUTE_MS = 60_000;
 const SIGNS = { gt: '>', gte: '≥', lt: '<', lte: '≤' } as const;
-
-/** Null: the scopes of the key leave them out. */
-export type Alerts = Load<Loaded<Alert[]> | null>;
 
 /** The alerts of an app, loaded again each minute for all that shows them. @param appId null: of none */
 export function useAlerts(
   api: Api,
   appId: number | null,
   session: Pick<Session, 'retries' | 'fail'>,
-): Alerts {
+): Session['alerts'] {
   const [refreshes, setRefreshes] = useState(0);
   useWhileVisible(REFRESH_MS, appId !== null, () => setRefreshes((count) => count + 1));
   const { value, ...load } = useLoadOf(

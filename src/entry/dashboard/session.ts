@@ -1,6 +1,15 @@
 import { createContext } from 'preact';
 import { useContext, useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { type Api, ApiFailure, type App, type Consumer, type ExportQuery, type Team } from './api.js';
+import {
+  type Alert,
+  type Api,
+  ApiFailure,
+  type App,
+  type Consumer,
+  type ExportQuery,
+  type Loaded,
+  type Team,
+} from './api.js';
 import {
   type Go,
   NO_FILTERS,
@@ -11,7 +20,6 @@ import {
   formatState,
   toExactPath,
 } from './state.js';
-import type { Alerts } from './alerts-data.js';
 import { type Window, getWindow } from './time.js';
 
 /** The shared context of all views: the API with the key, the state, and the handling of failed loads. */
@@ -21,8 +29,8 @@ export interface Session {
   app: App;
   state: State;
   go: Go;
-  /** Of the app. */
-  alerts: Alerts;
+  /** Of the app; null: the scopes of the key leave them out. */
+  alerts: Load<Loaded<Alert[]> | null>;
   /** Grows when failed loads are to be repeated. */
   retries: number;
   fail: (failure: ApiFailure) => void;
