@@ -14,6 +14,7 @@ export default defineConfig(
       'coverage/',
       '.cache/',
       'src/sources/otlp/generated/',
+      'src/api/prometheus/generated/',
       'src/entry/dashboard/generated/schema.d.ts',
     ],
   },

@@ -16,6 +16,9 @@ const run = promisify(execFile);
 const START = Date.UTC(2099, 4, 14, 9);
 const MINUTES = 60;
 const MINUTE_MS = 60_000;
+/** As a Prometheus asks that scrapes native histograms. */
+const PROTOBUF =
+  'application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited;q=0.6,application/openmetrics-text;version=1.0.0;q=0.5,text/plain;version=0.0.4;q=0.3,*/*;q=0.2';
 const END = START + MINUTES * MINUTE_MS;
 
 const obstacle = findObstacle(PROMETHEUS);
@@ -26,10 +29,11 @@ if (obstacle !== undefined) process.stderr.write(`skipped: Prometheus, because $
   let tenant: Tenant;
   let directory: string;
   const scrapes: string[] = [];
+  const nativeScrapes: string[] = [];
 
   /** For each query its values, by `env route status` or the like. */
-  const queryAll = async (expressions: readonly string[], at: number) => {
-    const running = run('./scrape', [String(at / 1000), ...scrapes], {
+  const queryAll = async (expressions: readonly string[], at: number, files = scrapes) => {
+    const running = run('./scrape', [String(at / 1000), ...files], {
       cwd: locate(PROMETHEUS),
       maxBuffer: 16 * 1024 * 1024,
     });
@@ -63,23 +67,20 @@ if (obstacle !== undefined) process.stderr.write(`skipped: Prometheus, because $
           response_size_bytes: 1_000 * index,
         })),
       );
-      const { text } = await app
-        .get(`/v1/apps/${tenant.appId}/prometheus`, tenant.key)
-        .set('Accept', 'application/openmetrics-text')
-        .buffer(true)
-        .parse((response, done) => {
-          let all = '';
-          response.setEncoding('utf8');
-          response.on('data', (chunk: string) => (all += chunk));
-          response.on('end', () => {
-            done(null, all);
-          });
-        })
-        .then(({ text: plain, body }) => ({ text: plain || (body as string) }));
-      const file = join(directory, `${minute}.txt`);
-      writeFileSync(file, text);
       // A second later than the start of the hour, which `increase` leaves out.
-      scrapes.push(String(Math.floor(at / 1000) + (minute === 0 ? 1 : 0)), file);
+      const seconds = String(Math.floor(at / 1000) + (minute === 0 ? 1 : 0));
+      for (const [ending, accept, files] of [
+        ['txt', 'application/openmetrics-text', scrapes],
+        ['pb', PROTOBUF, nativeScrapes],
+      ] as const) {
+        const { body } = await app
+          .get(`/v1/apps/${tenant.appId}/prometheus`, tenant.key)
+          .set('Accept', accept)
+          .responseType('blob');
+        const file = join(directory, `${minute}.${ending}`);
+        writeFileSync(file, body as Buffer);
+        files.push(seconds, file);
+      }
     }
   });
 
@@ -138,6 +139,46 @@ if (obstacle !== undefined) process.stderr.write(`skipped: Prometheus, because $
     );
   });
 
+  it('reads native histograms, whose quantiles are the percentiles of Query Metrics within 1.1 %', async () => {
+    const rows = await tenant.metrics({
+      since: new Date(START).toISOString(),
+      until: new Date(END).toISOString(),
+      metrics: ['requests', 'response_time_p75', 'response_time_p95', 'response_time_p99'],
+      group_by: ['env'],
+    });
+    const hour = 'sum by (deployment_environment_name) (increase(http_server_request_duration_seconds[1h]))';
+    const [counts, ...quantiles] = await queryAll(
+      [
+        `histogram_count(${hour})`,
+        ...['0.75', '0.95', '0.99'].map((quantile) => `histogram_quantile(${quantile}, ${hour})`),
+      ],
+      END,
+      nativeScrapes,
+    );
+    expect(rows).toHaveLength(2);
+    for (const row of rows) {
+      const env = String(row.env).replaceAll('"', '\\"');
+      expect(Math.abs(counts!.get(env)! / Number(row.requests) - 1)).toBeLessThan(1 / 3_000);
+      for (const [index, name] of ['response_time_p75', 'response_time_p95', 'response_time_p99'].entries()) {
+        const expected = Number(row[name]);
+        // Query Metrics rounds to whole milliseconds.
+        expect(Math.abs(quantiles[index]!.get(env)! * 1_000 - expected)).toBeLessThan(expected * 0.011 + 0.5);
+      }
+    }
+  });
+
+  it('reads the same counters and classic buckets in protobuf and in OpenMetrics', async () => {
+    const expressions = [
+      'sum by (le, http_response_status_code) ({__name__=~"http_server_.*_bucket"})',
+      ...['count', 'sum'].map((name) => `sum by (__name__) ({__name__=~"http_server_.*_${name}"})`),
+      'sum by (http_route) (http_server_requests_total)',
+      'request_analytics_app_info',
+    ];
+    const native = await queryAll(expressions, END, nativeScrapes);
+    expect(native).toEqual(await queryAll(expressions, END));
+    expect(native.every(({ size }) => size > 0)).toBe(true);
+  });
+
   it('has data for each query of the dashboard of Grafana', async () => {
     const { panels, templating } = readDashboard('prometheus');
     const values: Readonly<Record<string, string>> = {
@@ -189,5 +230,5 @@ if (obstacle !== undefined) process.stderr.write(`skipped: Prometheus, because $
     const { stdout } = await run(promtool, ['check', 'rules', '--lint=all', '--lint-fatal', ...files]);
     expect(stdout.match(/SUCCESS/g)).toHaveLength(2);
     await run(promtool, ['test', 'rules', 'test/clients/prometheus-budget-rules.test.yml']);
-  });
+  }, 300_000);
 });

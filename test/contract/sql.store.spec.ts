@@ -7,6 +7,7 @@ import { holdClock, releaseClock } from '../setup/clock.js';
 import { Tenant } from '../setup/tenant.js';
 
 /** `npm run sql:generate` sets it. */
+const PROTOBUF = 'application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited';
 const WRITES = process.env.SQL_GENERATE === '1';
 const DIRECTORY = join('test', 'contract', 'sql');
 /** No retention reaches it. The tables that a window reads depend on the time of day. */
@@ -100,6 +101,7 @@ const CASES: Readonly<Record<string, Call>> = {
   'listReleases.page': 'releases?start=2099-05-14&end=2099-05-15&app_env_id=1',
   'listAlerts.plain': 'alerts',
   'getPrometheusMetrics.plain': 'prometheus',
+  'getPrometheusMetrics.native': 'prometheus',
   'explainChange.times': ['changes', { measure: 'response_time', since: DAY }],
   'explainChange.release': ['changes', { measure: 'requests', since_release: '2.0' }],
   'queryErrors.plain': ['errors', { since: DAY }],
@@ -188,14 +190,17 @@ async function record(file: string, work: () => Promise<void>): Promise<string> 
     releaseClock();
   });
 
-  const send = (call: Call) => {
+  const send = (name: string, call: Call) => {
     if (typeof call !== 'string') return tenant.post(...call);
-    return call.startsWith('/') ? app.get(call, tenant.key) : tenant.get(call);
+    if (call.startsWith('/')) return app.get(call, tenant.key);
+    return name === 'getPrometheusMetrics.native'
+      ? tenant.get(call).set('Accept', PROTOBUF).buffer(true)
+      : tenant.get(call);
   };
 
   it.each(Object.entries(CASES))('is that of %s.sql', async (name, call) => {
     const sql = await record(name, async () => {
-      const { status, text } = await send(call);
+      const { status, text } = await send(name, call);
       expect([status, text]).toEqual([200, expect.anything()]);
     });
     const head = typeof call === 'string' ? `GET ${call}` : `POST ${call[0]} ${JSON.stringify(call[1])}`;

@@ -1,3 +1,11 @@
+import { Readable } from 'node:stream';
+import { sizeDelimitedDecodeStream } from '@bufbuild/protobuf/wire';
+import {
+  type MetricFamily,
+  MetricFamilySchema,
+  MetricType,
+} from '../../src/api/prometheus/generated/io/prometheus/client/metrics_pb.js';
+import { findBin } from '../../src/records/bins.js';
 import type { RequestRecord } from '../../src/records/request-record.js';
 import { ALL_SCOPES } from '../../src/platform/http/account.js';
 import { TestApp, WITHOUT_CACHE } from '../setup/app.js';
@@ -8,6 +16,7 @@ import { type Query, Tenant } from '../setup/tenant.js';
 const NOW = Date.UTC(2099, 4, 14, 9, 17, 23);
 const DAY_MS = 86_400_000;
 const OPEN_METRICS = 'application/openmetrics-text; version=1.0.0';
+const PROTOBUF = 'application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited';
 
 describe('GET /v1/apps/{app_id}/prometheus', () => {
   let app: TestApp;
@@ -52,6 +61,41 @@ describe('GET /v1/apps/{app_id}/prometheus', () => {
 
   const scrape = async (query: Query = {}, key = tenant.key) =>
     parse(await readText(`/v1/apps/${tenant.appId}/prometheus`, query, key));
+
+  /** The families of a scrape by protobuf, by name. */
+  const scrapeProtobuf = async (path = `/v1/apps/${tenant.appId}/prometheus`) => {
+    const { status, body, headers } = await app
+      .get(path, tenant.key)
+      .set('Accept', PROTOBUF)
+      .responseType('blob');
+    expect([status, headers['content-type']]).toEqual([
+      200,
+      'application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited',
+    ]);
+    const families = new Map<string, MetricFamily>();
+    for await (const family of sizeDelimitedDecodeStream(MetricFamilySchema, Readable.from([body as Buffer])))
+      families.set(family.name, family);
+    return families;
+  };
+
+  /** Counts of the buckets of each native histogram, by index. */
+  const readBuckets = ({ metric }: MetricFamily) =>
+    metric.map(({ histogram }) => {
+      const { positiveSpan, positiveDelta } = histogram!;
+      let end = 0;
+      let count = 0n;
+      const deltas = positiveDelta.values();
+      return new Map(
+        positiveSpan.flatMap(({ offset, length }) => {
+          const start = end + offset;
+          end = start + length;
+          return Array.from({ length }, (_, index) => {
+            count += deltas.next().value!;
+            return [start + index, Number(count)] as const;
+          });
+        }),
+      );
+    });
 
   const labels = (members: object) => {
     const pairs = Object.entries({ app_id: tenant.appId, ...members }) as [string, string | number][];
@@ -228,6 +272,101 @@ describe('GET /v1/apps/{app_id}/prometheus', () => {
     const text = await readText(`/v1/apps/${tenant.appId}/prometheus`);
     expect(text).toContain(String.raw`http_route="/a\"b\\c\nd} 7 # {x=\"y"`);
     expect(text.split('\n').filter((line) => /^(?:d\}|7)/.test(line))).toEqual([]);
+  });
+
+  it.each([
+    [PROTOBUF, 'application/vnd.google.protobuf'],
+    [
+      `${PROTOBUF};q=0.6,${OPEN_METRICS};q=0.5,text/plain;version=0.0.4;q=0.3,*/*;q=0.2`,
+      'application/vnd.google.protobuf',
+    ],
+    [
+      `text/plain;version=0.0.4;q=0.3, ${OPEN_METRICS};q=0.5, ${PROTOBUF};q=0.4`,
+      'application/openmetrics-text',
+    ],
+    [`${OPEN_METRICS};q=0.2,text/plain;q=0.3`, 'text/plain'],
+    [`text/plain, ${OPEN_METRICS}, ${PROTOBUF}`, 'application/openmetrics-text'],
+    [PROTOBUF.replace('delimited', 'text'), 'text/plain'],
+    [`${PROTOBUF};q=0`, 'text/plain'],
+    ['application/vnd.google.protobuf', 'text/plain'],
+    ['*/*', 'text/plain'],
+  ])('answers the Accept %j with %s', async (accept, type) => {
+    const { headers } = await app
+      .get(`/v1/apps/${tenant.appId}/prometheus`, tenant.key)
+      .set('Accept', accept);
+    expect(headers['content-type']?.split(';')[0]).toBe(type);
+  });
+
+  it('has native histograms of times in protobuf: each bin is two buckets, and zero is apart', async () => {
+    const times = [0, 0, 1, 3, 3, 3, 4, 100, 101, 2_000, 60_000];
+    await tenant.write(...times.map((response_time_ms) => ({ response_time_ms })));
+    const families = await scrapeProtobuf();
+    const family = families.get('http_server_request_duration_seconds')!;
+    expect([family.type, family.unit, family.metric.length]).toEqual([MetricType.HISTOGRAM, 'seconds', 1]);
+    const { histogram, label } = family.metric[0]!;
+    expect(Object.fromEntries(label.map(({ name, value }) => [name, value]))).toEqual({
+      app_id: String(tenant.appId),
+      ...OF_USERS,
+      http_response_status_code: '200',
+    });
+    expect(histogram).toMatchObject({ schema: 6, zeroCount: 2n, sampleCount: 11n });
+    const [buckets] = readBuckets(family);
+    const left = new Map(buckets);
+    for (const milliseconds of new Set(times.filter((time) => time > 0))) {
+      const bin = findBin(milliseconds / 1_000);
+      // Bounds of the two buckets, as Prometheus has them at this schema.
+      expect(2 ** ((2 * bin - 1) / 64)).toBeLessThanOrEqual(milliseconds / 1_000);
+      expect(2 ** ((2 * bin + 1) / 64)).toBeGreaterThanOrEqual(milliseconds / 1_000);
+      const inBin = times.filter((time) => time > 0 && findBin(time / 1_000) === bin).length;
+      expect([2 * bin, 2 * bin + 1].map((index) => buckets!.get(index))).toEqual([
+        Math.floor(inBin / 2),
+        Math.ceil(inBin / 2),
+      ]);
+      for (const index of [2 * bin, 2 * bin + 1]) left.delete(index);
+    }
+    expect([...left]).toEqual([]);
+    // Other histograms are classic ones, and classic buckets are those of the text.
+    expect(families.get('http_server_response_body_size_bytes')!.metric[0]!.histogram!.positiveSpan).toEqual(
+      [],
+    );
+    const text = await scrape();
+    for (const { name, metric } of families.values())
+      for (const { upperBound, cumulativeCount } of metric[0]!.histogram?.bucket ?? []) {
+        const le = upperBound === Infinity ? '+Inf' : upperBound % 1 === 0 ? `${upperBound}.0` : upperBound;
+        expect(Number(cumulativeCount)).toBe(text.get(`${name}_bucket${labels({ ...OF_USERS, le })}`));
+      }
+    expect(families.get('http_server_requests_total')!.metric[0]!.counter!.value).toBe(11);
+  });
+
+  it('has a native histogram without requests in a new month, and buckets never fall within one', async () => {
+    await tenant.write({ response_time_ms: 20 });
+    let before = new Map<number, number>();
+    for (let round = 0; round < 5; round++) {
+      await tenant.write(
+        ...Array.from({ length: 7 }, (_, index) => ({ response_time_ms: 19 + ((index * round) % 5) })),
+      );
+      const [buckets] = readBuckets((await scrapeProtobuf()).get('http_server_request_duration_seconds')!);
+      for (const [index, count] of before) expect(buckets!.get(index)).toBeGreaterThanOrEqual(count);
+      before = buckets!;
+    }
+    holdClock(Date.UTC(2099, 5, 1));
+    const [metric] = (await scrapeProtobuf()).get('http_server_request_duration_seconds')!.metric;
+    expect(metric!.histogram).toMatchObject({ schema: 6, sampleCount: 0n, zeroCount: 0n, positiveSpan: [] });
+    expect(metric!.histogram!.zeroThreshold).toBeGreaterThan(0);
+  });
+
+  it('is a 422 beyond 2,500 combinations of labels with native histograms', async () => {
+    const paths = Array.from({ length: 501 }, (_, index) => `/p/${index}`);
+    const statuses = [200, 201, 202, 203, 204];
+    await tenant.write(...paths.flatMap((path) => statuses.map((status_code) => ({ path, status_code }))));
+    const path = `/v1/apps/${tenant.appId}/prometheus`;
+    const { status, body } = await app.get(path, tenant.key, { routes: 501 }).set('Accept', PROTOBUF);
+    expect([status, (body as { detail: { msg: string }[] }).detail[0]?.msg]).toEqual([
+      422,
+      expect.stringContaining('more than 2500 combinations'),
+    ]);
+    const families = await scrapeProtobuf(`${path}?routes=499`);
+    expect(families.get('http_server_request_duration_seconds')!.metric).toHaveLength(2_500);
   });
 
   it('is a 422 beyond 10,000 combinations of labels', async () => {

@@ -1,28 +1,52 @@
 import { type ExecutionContext, createParamDecorator } from '@nestjs/common';
 import type { Request } from 'express';
 import { Slices } from '../../shared/async/slices.js';
-import { SIZE_BOUNDS, TIME_BOUNDS, findFirstBins } from './prometheus.repository.js';
+import { findBin } from '../../records/bins.js';
+import { SIZE_BOUNDS, TIME_BOUNDS } from './prometheus.repository.js';
 import type { BucketCounts, SeriesBuckets, SeriesCounts } from './prometheus.repository.js';
 
-/** Media types of the two formats that Prometheus reads, each as it names it. The first is the default. */
+/** Media types of the formats that Prometheus reads, each as it names it. The first is the default. */
 export const EXPOSITION_TYPES = {
   'text/plain': 'text/plain; version=0.0.4; charset=utf-8',
   'application/openmetrics-text': 'application/openmetrics-text; version=1.0.0; charset=utf-8',
+  'application/vnd.google.protobuf':
+    'application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited',
 } as const;
 export type ExpositionFormat = keyof typeof EXPOSITION_TYPES;
 
+/** How clients name the formats. Of equally good ones the first counts. */
+const RANGES: Readonly<Record<ExpositionFormat, RegExp>> = {
+  'application/openmetrics-text': /^application\/openmetrics-text\b/i,
+  'text/plain': /^text\/plain\b/i,
+  // The same type has forms of text as well, which differ in their encoding.
+  'application/vnd.google.protobuf':
+    /^application\/vnd\.google\.protobuf\b(?=.*\bproto="?io\.prometheus\.client\.metricfamily\b)(?=.*\bencoding="?delimited\b)/i,
+};
+
 /**
- * OpenMetrics for a client that can read it. Prometheus names a version with each type, which the negotiation
- * of Express would take for another type.
+ * The format that a client prefers. Prometheus names a version with each type, which the negotiation of
+ * Express would take for another type.
  */
 export const AcceptedExposition = createParamDecorator(
   (_: unknown, context: ExecutionContext): ExpositionFormat =>
-    /\bapplication\/openmetrics-text\b/i.test(
-      context.switchToHttp().getRequest<Request>().headers.accept ?? '',
-    )
-      ? 'application/openmetrics-text'
-      : 'text/plain',
+    findFormat(context.switchToHttp().getRequest<Request>().headers.accept ?? ''),
 );
+
+function findFormat(accept: string): ExpositionFormat {
+  const ranges = accept.split(',').map((range) => range.trim());
+  let best: ExpositionFormat = 'text/plain';
+  let bestQuality = 0;
+  for (const [format, pattern] of Object.entries(RANGES) as [ExpositionFormat, RegExp][]) {
+    const quality = Math.max(0, ...ranges.filter((range) => pattern.test(range)).map(readQuality));
+    if (quality > bestQuality) [best, bestQuality] = [format, quality];
+  }
+  return best;
+}
+
+function readQuality(range: string): number {
+  const [, quality] = /;\s*q=([\d.]+)/i.exec(range) ?? [];
+  return quality === undefined ? 1 : Number(quality);
+}
 
 /** A series as a scrape has it. */
 export interface Series {
@@ -37,41 +61,46 @@ export interface ScrapedApp {
   readonly name: string;
 }
 
-interface Family {
+export type Labels = Readonly<Record<string, string | number>>;
+
+export interface Family {
   readonly name: string;
   readonly type: 'counter' | 'gauge' | 'histogram';
   readonly unit?: string;
   readonly help: string;
 }
 
-interface HistogramFamily extends Family {
+export interface HistogramFamily extends Family {
   readonly bounds: readonly number[];
   readonly read: (buckets: SeriesBuckets) => BucketCounts;
   readonly sum: (series: Series) => number;
 }
 
-const APPS: Family = {
+export const APPS: Family = {
   name: 'request_analytics_app_info',
   type: 'gauge',
   help: 'The name of each app, to join with.',
 };
 
-const REQUESTS: Family = {
+export const REQUESTS: Family = {
   name: 'http_server_requests',
   type: 'counter',
   help: 'Requests since the start of the month (UTC), also those without a measured time.',
 };
 
-const HISTOGRAMS: readonly HistogramFamily[] = [
-  {
-    name: 'http_server_request_duration_seconds',
-    type: 'histogram',
-    unit: 'seconds',
-    help: 'Response times. A bucket reaches up to 2.2 % beyond its bound, and the sum is within 1.1 %.',
-    bounds: TIME_BOUNDS,
-    read: ({ times }) => times,
-    sum: ({ buckets }) => buckets?.seconds ?? 0,
-  },
+/** The histogram that is a native one as well, in a format that has them. */
+export const NATIVE: HistogramFamily = {
+  name: 'http_server_request_duration_seconds',
+  type: 'histogram',
+  unit: 'seconds',
+  help: 'Response times. A bucket reaches up to 2.2 % beyond its bound, and the sum is within 1.1 %.',
+  bounds: TIME_BOUNDS,
+  read: ({ times }) => times,
+  sum: ({ buckets }) => buckets?.seconds ?? 0,
+};
+
+export const HISTOGRAMS: readonly HistogramFamily[] = [
+  NATIVE,
   {
     name: 'http_server_request_body_size_bytes',
     type: 'histogram',
@@ -144,39 +173,54 @@ function describeFamily({ name, type, unit, help }: Family, isOpenMetrics: boole
   ];
 }
 
-/** The buckets of a series, each with all requests up to its bound. */
-function writeHistogram({ name, bounds, read, sum }: HistogramFamily, series: Series): string[] {
-  const [bins, counts] = series.buckets ? read(series.buckets) : [[], []];
+function writeHistogram(family: HistogramFamily, series: Series): string[] {
+  const { name, bounds, sum } = family;
   const labels = nameLabels(series);
-  const byBin = new Map(bins.map((bin, index) => [bin, counts[index] ?? 0]));
-  let count = 0;
-  const lines = findFirstBins(bounds).map((bin, index) => {
-    count += byBin.get(bin) ?? 0;
+  const counts = countUpTo(family, series).map(toCounter);
+  const lines = counts.map((count, index) => {
     const bound = bounds[index];
     const le = bound === undefined ? '+Inf' : formatBound(bound);
-    return `${name}_bucket${writeLabels({ ...labels, le })} ${toCounter(count)}\n`;
+    return `${name}_bucket${writeLabels({ ...labels, le })} ${count}\n`;
   });
   return [
     ...lines,
-    `${name}_count${writeLabels(labels)} ${toCounter(count)}\n`,
+    `${name}_count${writeLabels(labels)} ${counts.at(-1)}\n`,
     `${name}_sum${writeLabels(labels)} ${toCounter(sum(series))}\n`,
   ];
 }
 
-function nameLabels({ appId, counts: { env, method, route, status } }: Series) {
-  return {
+/**
+ * The requests of a series up to each bound, and all of them. The bin of the bound itself is among them, as
+ * its requests with exactly this value must be; so a bucket reaches up to 2.2 % beyond its bound.
+ */
+export function countUpTo({ bounds, read }: HistogramFamily, { buckets }: Series): number[] {
+  const [bins, counts] = buckets ? read(buckets) : [[], []];
+  let count = 0;
+  let index = 0;
+  return [...bounds.map(findBin), Infinity].map((last) => {
+    for (; (bins[index] ?? Infinity) <= last && index < bins.length; index++) count += counts[index] ?? 0;
+    return count;
+  });
+}
+
+/** Labels without a value are left out: both mean the same. */
+export function nameLabels({ appId, counts: { env, method, route, status } }: Series) {
+  return leaveOutEmpty({
     app_id: appId,
     deployment_environment_name: env,
     http_request_method: method,
     http_route: route,
     http_response_status_code: status === 0 ? '' : status,
-  };
+  });
 }
 
-/** Labels without a value are left out: both mean the same. */
-function writeLabels(labels: Readonly<Record<string, string | number>>): string {
-  const pairs = Object.entries(labels).filter(([, value]) => value !== '');
-  return `{${pairs.map(([name, value]) => `${name}="${escapeValue(String(value))}"`).join(',')}}`;
+function leaveOutEmpty(labels: Labels): Labels {
+  return Object.fromEntries(Object.entries(labels).filter(([, value]) => value !== ''));
+}
+
+function writeLabels(labels: Labels): string {
+  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escapeValue(String(value))}"`);
+  return `{${pairs.join(',')}}`;
 }
 
 const ESCAPES: Readonly<Record<string, string>> = { '\\': '\\\\', '"': '\\"', '\n': '\\n' };
@@ -191,6 +235,6 @@ function formatBound(bound: number): string {
 }
 
 /** Counts that were taken back in another order than they came must not be negative. */
-function toCounter(value: number): number {
+export function toCounter(value: number): number {
   return Math.max(0, value);
 }

@@ -4,9 +4,14 @@ import type { Account } from '../../platform/http/account.js';
 import type { FileResponse } from '../../platform/http/file-response.js';
 import { ReadOperation } from '../../access/operations/operation.decorators.js';
 import { Input } from '../../platform/input/input.decorator.js';
-import { AcceptedExposition, EXPOSITION_TYPES, type ExpositionFormat } from './exposition.js';
+import { AcceptedExposition, type ExpositionFormat } from './exposition.js';
 import { ScrapeAppInput, ScrapeTeamInput } from './prometheus.input.js';
 import { PrometheusService } from './prometheus.service.js';
+
+const MEDIA_TYPES = {
+  text: ['text/plain', 'application/openmetrics-text'],
+  binary: ['application/vnd.google.protobuf'],
+} satisfies Record<string, ExpositionFormat[]>;
 
 @Controller('v1')
 export class PrometheusController {
@@ -19,10 +24,11 @@ export class PrometheusController {
     description:
       'Returns counters and histograms of one app for a scrape by Prometheus: requests, response times and sizes since ' +
       'the start of the month (UTC), by environment, method, route and status. `Accept: application/openmetrics-text` ' +
-      'gives OpenMetrics. `GET /v1/prometheus` has the same of all apps of the team.',
+      'gives OpenMetrics, and the type of Prometheus for protobuf also native histograms of response times. ' +
+      '`GET /v1/prometheus` has the same of all apps of the team.',
     path: 'apps/:app_id/prometheus',
     input: ScrapeAppInput,
-    text: Object.keys(EXPOSITION_TYPES),
+    ...MEDIA_TYPES,
   })
   scrapeApp(
     @CurrentAccount() account: Account,
@@ -40,7 +46,7 @@ export class PrometheusController {
     description: 'The same of all apps of the team.',
     path: 'prometheus',
     input: ScrapeTeamInput,
-    text: Object.keys(EXPOSITION_TYPES),
+    ...MEDIA_TYPES,
   })
   scrapeTeam(
     @CurrentAccount() account: Account,

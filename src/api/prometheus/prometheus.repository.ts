@@ -22,8 +22,8 @@ export interface SeriesLabels {
   status: number;
 }
 
-/** Pairs of the first bin of a bucket and the number of requests in the bucket, by two lists. */
-export type BucketCounts = readonly [firstBins: readonly number[], counts: readonly number[]];
+/** Numbers of requests by bin, which ascend: each bin, or the first one of each bucket for all of them. */
+export type BucketCounts = readonly [bins: readonly number[], counts: readonly number[]];
 
 export interface SeriesCounts extends SeriesLabels {
   requests: number;
@@ -48,14 +48,8 @@ export interface ScrapeQuery {
   readonly limit: number;
 }
 
-/**
- * The bins of values up to a bound. The bin of the bound itself is among them, as its requests with exactly
- * this value must be; so a bucket reaches up to 2.2 % beyond its bound.
- */
-export const findFirstBins = (bounds: readonly number[]) => [
-  ZERO_BIN,
-  ...bounds.map((bound) => findBin(bound) + 1),
-];
+/** The first bin of each bucket. The bin of a bound belongs to the bucket below it. */
+const findFirstBins = (bounds: readonly number[]) => [ZERO_BIN, ...bounds.map((bound) => findBin(bound) + 1)];
 
 /**
  * The endpoints with a route of their own. Their order must stay the same while counters rise, because one
@@ -107,7 +101,7 @@ const COUNTS = (table: string, conditions: string) =>
 
 // The sum of times is one of whole microseconds: a sum of floating-point numbers depends on their order, so
 // it would fall at times, which Prometheus takes for a restart of the counter.
-const BUCKETS = (counts: string, bins: string, conditions: string) =>
+const BUCKETS = (counts: string, bins: string, conditions: string, timeBin: string) =>
   BY_LABELS(
     NAMED(counts, conditions),
     `sumMapIf([c.first_bin], [c.n], c.measure = 'time') AS times, toFloat64(sumIf(c.microseconds, c.measure = 'time')) / 1000000 AS seconds,
@@ -115,7 +109,7 @@ const BUCKETS = (counts: string, bins: string, conditions: string) =>
   sumMapIf([c.first_bin], [c.n], c.measure = 'sent') AS sent`,
     `
   SELECT app_env_id, endpoint_id, status_code, measure,
-    if(f.measure = 'time', roundDown(toInt32(f.k), {time_bins:Array(Int32)}), roundDown(toInt32(f.k), {size_bins:Array(Int32)})) AS first_bin,
+    if(f.measure = 'time', ${timeBin}, roundDown(toInt32(f.k), {size_bins:Array(Int32)})) AS first_bin,
     sum(toInt64(f.n)) AS n,
     sum(toInt128(toInt64(f.n)) * toInt64(least(round(1000000 * exp2(f.k / ${BINS_PER_OCTAVE})), 1e15))) AS microseconds
   FROM ${bins} AS f
@@ -133,10 +127,15 @@ export class PrometheusRepository {
     return this.store.rows(scope, 'prometheus.counts', sql, params, { threads: THREADS });
   }
 
-  findBuckets(scope: AppScope, query: ScrapeQuery): Promise<SeriesBuckets[]> {
+  /** @param isExact whether times keep their bins, of which native histograms are made */
+  findBuckets(scope: AppScope, query: ScrapeQuery, isExact: boolean): Promise<SeriesBuckets[]> {
     const { counts, bins, conditions, params } = describe(scope, query);
-    const sql = BUCKETS(counts, bins, conditions);
-    const lists = { time_bins: findFirstBins(TIME_BOUNDS), size_bins: findFirstBins(SIZE_BOUNDS) };
+    const timeBin = isExact ? 'toInt32(f.k)' : 'roundDown(toInt32(f.k), {time_bins:Array(Int32)})';
+    const lists = {
+      size_bins: findFirstBins(SIZE_BOUNDS),
+      ...(!isExact && { time_bins: findFirstBins(TIME_BOUNDS) }),
+    };
+    const sql = BUCKETS(counts, bins, conditions, timeBin);
     return this.store.rows(scope, 'prometheus.buckets', sql, { ...params, ...lists }, { threads: THREADS });
   }
 }

@@ -6,10 +6,13 @@ import { FileResponse } from '../../platform/http/file-response.js';
 import { createIssue, valueError } from '../../platform/input/issues.js';
 import { ValidationException } from '../../platform/input/validation.exception.js';
 import { EXPOSITION_TYPES, type ExpositionFormat, type Series, writeExposition } from './exposition.js';
+import { writeProtobuf } from './protobuf-exposition.js';
 import { PrometheusRepository, type SeriesLabels } from './prometheus.repository.js';
 
 /** Largest number of combinations of labels in a response, each with about 35 lines. */
 const MAX_SERIES = 10_000;
+/** The same of native histograms, each with up to some hundred bins. */
+const MAX_NATIVE_SERIES = 2_500;
 /** A response with more is sent in chunks, so that its text is never in memory as a whole. */
 const MAX_WHOLE_SERIES = 500;
 
@@ -33,22 +36,24 @@ export class PrometheusService {
 
   async scrapeTeam(account: Account, routes: number, format: ExpositionFormat): Promise<FileResponse> {
     const apps = await this.apps.listAll(account);
+    const isNative = format === 'application/vnd.google.protobuf';
+    const limit = isNative ? MAX_NATIVE_SERIES : MAX_SERIES;
     const series: Series[] = [];
     for (const { id } of apps) {
-      series.push(...(await this.readSeries(account, id, routes, MAX_SERIES + 1 - series.length)));
-      if (series.length > MAX_SERIES)
+      series.push(...(await this.readSeries(account, id, routes, limit + 1 - series.length, isNative)));
+      if (series.length > limit)
         throw new ValidationException([
           createIssue(
             'query',
             'routes',
             String(routes),
             valueError(
-              `the response has more than ${MAX_SERIES} combinations of labels: ask for fewer routes, or for one app`,
+              `the response has more than ${limit} combinations of labels: ask for fewer routes, or for one app`,
             ),
           ),
         ]);
     }
-    const chunks = writeExposition(apps, series, format);
+    const chunks = isNative ? writeProtobuf(apps, series) : writeExposition(apps, series, format);
     if (series.length > MAX_WHOLE_SERIES) return new FileResponse(EXPOSITION_TYPES[format], { chunks });
     return new FileResponse(EXPOSITION_TYPES[format], await buffer(chunks));
   }
@@ -58,6 +63,7 @@ export class PrometheusService {
     appId: number,
     routes: number,
     limit: number,
+    isNative: boolean,
   ): Promise<Series[]> {
     const scope = await this.apps.require(account, appId);
     const now = new Date();
@@ -65,7 +71,7 @@ export class PrometheusService {
       Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + offset) / 1000;
     const query = { origin: startOfMonth(0), rankedFrom: startOfMonth(-1), routes, limit };
     // The buckets are read first: each of their requests is then among the counts.
-    const buckets = await this.repository.findBuckets(scope, query);
+    const buckets = await this.repository.findBuckets(scope, query, isNative);
     const counts = await this.repository.findCounts(scope, query);
     const keyOf = ({ env, method, route, status }: SeriesLabels) =>
       JSON.stringify([env, method, route, status]);

@@ -29,9 +29,9 @@ export type ReadRoute = OperationOptions & ReadOptions & ReadResponse;
 
 type ReadResponse =
   /** Class of the 200 body. */
-  | { response: Type; text?: never }
-  /** Media types of the text. */
-  | { text: readonly string[]; response?: never };
+  | { response: Type; text?: never; binary?: never }
+  /** Media types of the text, and of what the same is in bytes. */
+  | { text: readonly string[]; binary?: readonly string[]; response?: never };
 
 interface ReadOptions {
   /** Path below the controller's. */
@@ -56,7 +56,7 @@ export function documentOperation({ id, tag, summary, description }: OperationOp
  * the same for all operations.
  */
 export function documentRead(route: ReadRoute): MethodDecorator {
-  const { path, hasBody = false, input, response, text = [], headers = [], bodies } = route;
+  const { path, hasBody = false, input, response, text = [], binary = [], headers = [], bodies } = route;
   const responseHeaders = requiredHeaders([...READ_HEADERS, ...headers]);
   return applyDecorators(
     ...(hasBody ? [Post(path), HttpCode(200)] : [Get(path)]),
@@ -66,7 +66,7 @@ export function documentRead(route: ReadRoute): MethodDecorator {
       headers: responseHeaders,
       ...(response
         ? { type: response }
-        : { content: Object.fromEntries(text.map((type) => [type, { schema: { type: 'string' } }])) }),
+        : { content: { ...describeContent(text), ...describeContent(binary, 'binary') } }),
     }),
     ...(headers.includes('ETag')
       ? [
@@ -78,5 +78,11 @@ export function documentRead(route: ReadRoute): MethodDecorator {
         ]
       : []),
     input ? apiInput(input, bodies) : UseInterceptors(ReportIgnored),
+  );
+}
+
+function describeContent(types: readonly string[], format?: string) {
+  return Object.fromEntries(
+    types.map((type) => [type, { schema: { type: 'string', ...(format && { format }) } }] as const),
   );
 }

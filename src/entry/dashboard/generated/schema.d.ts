@@ -277,7 +277,7 @@ export interface paths {
         };
         /**
          * Get Prometheus Metrics
-         * @description Returns counters and histograms of one app for a scrape by Prometheus: requests, response times and sizes since the start of the month (UTC), by environment, method, route and status. `Accept: application/openmetrics-text` gives OpenMetrics. `GET /v1/prometheus` has the same of all apps of the team.
+         * @description Returns counters and histograms of one app for a scrape by Prometheus: requests, response times and sizes since the start of the month (UTC), by environment, method, route and status. `Accept: application/openmetrics-text` gives OpenMetrics, and the type of Prometheus for protobuf also native histograms of response times. `GET /v1/prometheus` has the same of all apps of the team.
          */
         get: operations["getPrometheusMetrics"];
         put?: never;
@@ -3594,6 +3594,7 @@ export interface operations {
                 content: {
                     "text/plain": string;
                     "application/openmetrics-text": string;
+                    "application/vnd.google.protobuf": string;
                 };
             };
             401: components["responses"]["Unauthorized"];
