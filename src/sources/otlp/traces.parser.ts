@@ -71,8 +71,8 @@ type Expansion = BodyContext['expansion'];
 const MAX_INT64 = 2n ** 63n - 1n;
 const NAMES_CONSUMER: ReadonlySet<string> = new Set(CONSUMER_ATTRIBUTES);
 const NAMES_OPERATION: ReadonlySet<string> = new Set(OPERATION_ATTRIBUTES);
-/** Of a span of MCP, which is linked with the request that brought its message; each is followed. */
-const MAX_LINKS = 2;
+/** A span of MCP is linked with the request that brought its message; links cost as much as spans. */
+const MAX_LINKS = 1;
 /** Kinds of the spans of what is done for a request; one of kind CLIENT is a request to another server. */
 const SERVES: ReadonlySet<Span_SpanKind> = new Set([Span_SpanKind.SERVER, Span_SpanKind.INTERNAL]);
 const MAX_NAME = 1_024;
