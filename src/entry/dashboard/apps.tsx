@@ -9,7 +9,7 @@ import { loadSeries } from './overview-data.js';
 import { compareSums } from './points.js';
 import { linkTo, useLoad, useSession, useWindow, withoutScope } from './session.js';
 import { NOTHING_OPEN, NO_FILTERS } from './state.js';
-import { formatTime, toIso } from './time.js';
+import { formatTime, toPeriod } from './time.js';
 import { WORDS } from './words.js';
 
 /** Each app takes two or three requests, and by default a key has a hundred a minute. */
@@ -74,8 +74,7 @@ function Row({ app, firing }: { app: App; firing: number | undefined }) {
   const { value } = useLoad(hasData ? `app ${app.id} ${JSON.stringify(window)}` : null, async () => {
     const series = await loadSeries(api, app.id, shown, window);
     const query = {
-      since: toIso(window.from),
-      ...(!window.isLive && { until: toIso(window.to) }),
+      ...toPeriod(window),
       metrics: METRICS,
     };
     const { data } = await api.metrics(app.id, query, window.to);

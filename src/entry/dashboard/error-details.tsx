@@ -3,7 +3,7 @@ import { ApiFailure, type ErrorRow, type ErrorsQuery } from './api.js';
 import { Bars } from './bars.js';
 import { Code } from './captured-text.js';
 import { formatNumber } from './format.js';
-import { ApiRequest, CloseButton, Fact, Method, SentryLink, Text } from './parts.js';
+import { ApiRequest, CloseButton, EndpointName, Fact, SentryLink, Text } from './parts.js';
 import { linkTo, useLoad, useSession } from './session.js';
 import { NO_SEARCH, toPattern } from './state.js';
 import { type Window, formatMinute, getWindow, listStarts, timeZone, toIso } from './time.js';
@@ -90,13 +90,7 @@ function Summary({ error, row }: { error: ErrorRow; row: ErrorRow | undefined })
         <Fact name="Errors in this time">{formatNumber(row?.errors ?? 0)}</Fact>
         <Fact name="Consumers in this time">{formatNumber(row?.consumers ?? 0)}</Fact>
         <Fact name="Endpoint">
-          {path === null ? (
-            'No route'
-          ) : (
-            <>
-              <Method>{method ?? ''}</Method> <Text>{path}</Text>
-            </>
-          )}
+          {path === null ? 'No route' : <EndpointName method={method} path={path} />}
         </Fact>
         <Fact name="Environment">
           <Text>{env}</Text>

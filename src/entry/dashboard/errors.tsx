@@ -3,18 +3,19 @@ import type { ErrorRow, ErrorsQuery } from './api.js';
 import { ErrorDetails } from './error-details.js';
 import { formatNumber } from './format.js';
 import { useKeys } from './keys.js';
-import { ApiRequest, Method, Text } from './parts.js';
+import { ApiRequest, EndpointName, Text } from './parts.js';
 import { Placeholders } from './requests.js';
 import {
   hasFilters,
   hasSearch,
   linkTo,
+  onPlainClick,
   listErrorFilters,
   useLiveWindow,
   useLoad,
   useSession,
 } from './session.js';
-import { formatMinute, toIso } from './time.js';
+import { formatMinute, toPeriod } from './time.js';
 import { WORDS } from './words.js';
 
 /** The most errors that are asked for, the most frequent first. */
@@ -31,8 +32,7 @@ export function Errors() {
   const [count, setCount] = useState(ROWS);
   const filters = listErrorFilters(state);
   const query: ErrorsQuery = {
-    since: toIso(window.from),
-    ...(!window.isLive && { until: toIso(window.to) }),
+    ...toPeriod(window),
     ...(filters.length > 0 && { filters }),
     limit: MOST,
   };
@@ -126,14 +126,7 @@ function Row({ row, from }: { row: ErrorRow; from: number }) {
   const { kind, type, message, method, path, env, errors, consumers } = row;
   const [first, last] = [Date.parse(row.first_seen), Date.parse(row.last_seen)];
   return (
-    <tr
-      class={isSelected ? 'selected' : ''}
-      onClick={(event) => {
-        if (event.ctrlKey || event.metaKey || event.shiftKey || getSelection()?.toString()) return;
-        event.preventDefault();
-        go({ error: name });
-      }}
-    >
+    <tr class={isSelected ? 'selected' : ''} onClick={onPlainClick(() => go({ error: name }))}>
       <td class="column-error">
         <a class="clip" href={linkTo(state, { error: name })} aria-current={isSelected ? 'true' : undefined}>
           <strong>
@@ -142,14 +135,7 @@ function Row({ row, from }: { row: ErrorRow; from: number }) {
           {message !== null && <Text>{message}</Text>}
         </a>
         <span class="clip muted">
-          {kind}{' '}
-          {path === null ? (
-            'without a route'
-          ) : (
-            <>
-              <Method>{method ?? ''}</Method> <Text>{path}</Text>
-            </>
-          )}
+          {kind} {path === null ? 'without a route' : <EndpointName method={method} path={path} />}
         </span>
       </td>
       <td class="column-env">

@@ -2,9 +2,10 @@ import { useState } from 'preact/hooks';
 import type { Facet, FacetsQuery } from './api.js';
 import { formatNumber } from './format.js';
 import { Field, Text } from './parts.js';
-import { toBounds, toQuery } from './request-list.js';
+import { toQuery } from './request-list.js';
 import { useLoad, useSession, useWindow } from './session.js';
 import { type State, toPattern } from './state.js';
+import { toBounds } from './time.js';
 
 /** The fields that are filters as well, and the filter of a value. */
 const FIELDS = {

@@ -1,5 +1,5 @@
 import type { ChangedGroup, Consumer, MetricsRow } from './api.js';
-import { Method, Status, Text } from './parts.js';
+import { EndpointName, Status, Text } from './parts.js';
 import { useSession } from './session.js';
 import { type State, toPattern } from './state.js';
 import { WORDS } from './words.js';
@@ -44,12 +44,7 @@ function Name({
         No route
       </span>
     );
-  if (path !== undefined)
-    return (
-      <>
-        <Method>{method ?? ''}</Method> <Text>{path}</Text>
-      </>
-    );
+  if (path !== undefined) return <EndpointName method={method} path={path} />;
   if (typeof consumer_id !== 'number')
     return (
       <span class="muted" title={WORDS.noConsumer}>

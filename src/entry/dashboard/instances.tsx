@@ -3,7 +3,7 @@ import type { Api, Instance, InstancesQuery } from './api.js';
 import { Bars } from './bars.js';
 import { formatBytes, formatNumber } from './format.js';
 import { Panel, Text } from './parts.js';
-import { useLiveWindow, useLoad, useSession } from './session.js';
+import { findEnv, useLiveWindow, useLoad, useSession } from './session.js';
 import { type Window, formatMinute, toIso } from './time.js';
 
 /** Periods of the window, for which processor time and memory are drawn. */
@@ -14,7 +14,7 @@ export function Instances() {
   const { api, app, state } = useSession();
   const { window, refreshes } = useLiveWindow();
   const [pages, setPages] = useState(1);
-  const env = app.envs.find(({ name }) => name === state.env);
+  const env = findEnv({ app, state });
   const query: InstancesQuery = {
     start: toIso(window.from),
     end: toIso(window.to),

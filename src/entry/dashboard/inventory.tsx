@@ -4,9 +4,9 @@ import { nameFile } from './export.js';
 import { formatNumber } from './format.js';
 import { GroupName } from './group-name.js';
 import { EmptyRows, ShowMore } from './more-rows.js';
-import { Method, Panel, Text, saveFile } from './parts.js';
+import { EndpointName, Panel, saveFile } from './parts.js';
 import { ROWS } from './sort-rows.js';
-import { linkTo, useConsumers, useLoad, useSession, withoutScope } from './session.js';
+import { findEnv, linkTo, useConsumers, useLoad, useSession, withoutScope } from './session.js';
 import { NO_FILTERS, toPattern } from './state.js';
 import { formatTime, toIso } from './time.js';
 
@@ -23,7 +23,7 @@ const FORMULA = /^[=+\-@\t\r]/;
 /** The endpoints beside their documentation: which can be turned off, and who would notice? */
 export function Inventory() {
   const { api, app, state } = useSession();
-  const envId = app.envs.find(({ name }) => name === state.env)?.id;
+  const envId = findEnv({ app, state })?.id;
   const inventory = useLoad(`inventory ${app.id} ${envId ?? ''}`, () => api.inventory(app.id, envId));
   const { data: endpoints, never_called: neverCalled } = inventory.value?.data ?? {};
   const deprecated = endpoints?.filter((one) => one.deprecated === true || typeof one.sunset === 'string');
@@ -112,7 +112,7 @@ function Endpoints(props: {
                       path: toPattern(path),
                     })}
                   >
-                    <Method>{method}</Method> <Text>{path}</Text>
+                    <EndpointName method={method} path={path} />
                   </a>
                 </th>
                 <td>{day(sunset)}</td>
@@ -223,7 +223,7 @@ function Callers({ deprecated }: { deprecated: readonly Listed[] | undefined }) 
                   <GroupName group={{ consumer_id }} names={names} />
                 </th>
                 <td>
-                  <Method>{method ?? ''}</Method> <Text>{path ?? ''}</Text>
+                  <EndpointName method={method} path={path ?? ''} />
                 </td>
                 <td class="number">{formatNumber(requests)}</td>
               </tr>

@@ -46,6 +46,14 @@ export function Method({ children }: { children: string }) {
   );
 }
 
+export function EndpointName({ method, path }: { method: string | null | undefined; path: string }) {
+  return (
+    <>
+      <Method>{method ?? ''}</Method> <Text>{path}</Text>
+    </>
+  );
+}
+
 /** How many alerts fire. */
 export function Firing({ count }: { count: number }) {
   if (count === 0) return null;

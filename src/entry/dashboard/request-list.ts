@@ -3,6 +3,7 @@ import type { RequestLog, RequestLogsQuery } from './api.js';
 import { searchLogs } from './search.js';
 import {
   type Session,
+  findEnv,
   hasSearch,
   hasWrongStatus,
   listLogFilters,
@@ -12,7 +13,7 @@ import {
   useWindow,
 } from './session.js';
 import { toLogsPattern } from './state.js';
-import { type Window, logsKeptFrom, toIso } from './time.js';
+import { logsKeptFrom, toBounds, toIso } from './time.js';
 
 const PAGE = 100;
 const TAIL_MS = 5000;
@@ -114,18 +115,13 @@ export function useRequestLogs() {
   return { list, load, window, isCurrent: list.id === id };
 }
 
-/** The window as parameters of Get Request Logs. */
-export function toBounds({ from, to, isLive }: Window): Pick<RequestLogsQuery, 'start' | 'end'> {
-  return { start: toIso(from), ...(!isLive && { end: toIso(to) }) };
-}
-
 /**
  * The filters of the state as parameters of Get Request Logs; null if nothing can match them: the app does
  * not have the environment, or the status is none.
  */
 export function toQuery({ app, state }: Pick<Session, 'app' | 'state'>): RequestLogsQuery | null {
   const { env, consumer, method, path, status } = state;
-  const knownEnv = app.envs.find(({ name }) => name === env);
+  const knownEnv = findEnv({ app, state });
   if ((env !== null && !knownEnv) || hasWrongStatus(state)) return null;
   return {
     ...(knownEnv && { app_env_id: knownEnv.id }),

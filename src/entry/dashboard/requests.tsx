@@ -11,7 +11,16 @@ import { ApiRequest } from './parts.js';
 import { type Point, toPoints } from './points.js';
 import { type Column, ColumnPicker, chosenColumns, columnClass } from './request-columns.js';
 import { useRequestLogs } from './request-list.js';
-import { hasSearch, linkTo, listFilters, sayNothing, useLoad, useSession, withoutScope } from './session.js';
+import {
+  hasSearch,
+  linkTo,
+  listFilters,
+  onPlainClick,
+  sayNothing,
+  useLoad,
+  useSession,
+  withoutScope,
+} from './session.js';
 import { hasAsterisk } from './state.js';
 import { type Window, formatTime, logsKeptFrom } from './time.js';
 
@@ -223,14 +232,7 @@ function Row(props: {
   const { log, columns, isSelected } = props;
   const link = linkTo(state, { request: log.request_uuid, tab: null });
   return (
-    <tr
-      class={isSelected ? 'selected' : ''}
-      onClick={(event) => {
-        if (event.ctrlKey || event.metaKey || event.shiftKey || getSelection()?.toString()) return;
-        event.preventDefault();
-        props.open(log.request_uuid);
-      }}
-    >
+    <tr class={isSelected ? 'selected' : ''} onClick={onPlainClick(() => props.open(log.request_uuid))}>
       {columns.map((column, index) => (
         <td key={column.id} class={columnClass(column)}>
           {index === 0 ? (

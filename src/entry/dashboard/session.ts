@@ -44,6 +44,11 @@ export function useSession(): Session {
   return session;
 }
 
+/** The filtered environment; undefined if none is, or the app has none of this name. */
+export function findEnv({ app, state }: Pick<Session, 'app' | 'state'>): App['envs'][number] | undefined {
+  return app.envs.find(({ name }) => name === state.env);
+}
+
 /** The address of the state with some members changed. */
 export function linkTo(state: State, patch: Partial<State>): string {
   return formatState({ ...state, ...patch });
@@ -178,6 +183,15 @@ async function loadConsumers(api: Api, appId: number, since: string, wanted: rea
 export function toFailure(error: unknown): ApiFailure {
   if (error instanceof ApiFailure) return error;
   return new ApiFailure(0, 'The response could not be read.', Date.now() + 10_000, false, false);
+}
+
+/** What a click on a row does; links with a modifier key, and a selection of text, stay what they are. */
+export function onPlainClick(open: () => void) {
+  return (event: MouseEvent) => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey || getSelection()?.toString()) return;
+    event.preventDefault();
+    open();
+  };
 }
 
 /** Calls at an interval while the tab is visible; at once when it becomes visible again. */

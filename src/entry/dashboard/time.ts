@@ -277,6 +277,17 @@ export function toIso(time: number): string {
   return new Date(time).toISOString().replace(/(:00)?\.000Z$/, 'Z');
 }
 
+/** The window as parameters of a query; one that runs has no end. */
+export function toBounds({ from, to, isLive }: Window): { start: string; end?: string } {
+  return { start: toIso(from), ...(!isLive && { end: toIso(to) }) };
+}
+
+/** The window as members of a body. */
+export function toPeriod(window: Window): { since: string; until?: string } {
+  const { start: since, end } = toBounds(window);
+  return { since, ...(end !== undefined && { until: end }) };
+}
+
 const formats = new Map<string, Intl.DateTimeFormat>();
 
 type Pattern = 'day' | 'weekday' | 'date' | 'time' | 'stamp' | 'full';

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { formatMs } from './format.js';
-import { ApiRequest, Method, Status, Text } from './parts.js';
+import { ApiRequest, EndpointName, Status, Text } from './parts.js';
 import { linkTo, useLoad, useSession } from './session.js';
 import { toIso } from './time.js';
 
@@ -45,7 +45,7 @@ export function Trace({ id, time, uuid }: { id: string; time: number; uuid: stri
               <a
                 href={linkTo(state, { view: 'requests', error: null, request: log.request_uuid, tab: null })}
               >
-                <Method>{log.method}</Method> <Text>{log.path ?? log.url}</Text>
+                <EndpointName method={log.method} path={log.path ?? log.url} />
               </a>{' '}
               <span class="muted">{formatMs(log.response_time_ms)}</span>
             </li>
