@@ -1,3 +1,4 @@
+import { EventEmitter, once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,6 +17,7 @@ import { PinoLogger } from '../../src/telemetry/logger.js';
 import { Telemetry } from '../../src/telemetry/telemetry.js';
 import { TestApp, WITHOUT_CACHE } from '../setup/app.js';
 import { holdClock, releaseClock } from '../setup/clock.js';
+import { eventually } from '../setup/eventually.js';
 import { Tenant } from '../setup/tenant.js';
 import { WebhookReceiver } from '../setup/webhook-receiver.js';
 
@@ -228,6 +230,41 @@ describe('weekly digests', () => {
       }
     },
   );
+
+  it('are read again with the next evaluation if the store failed, and delay no alert', async () => {
+    const runner = createRunner();
+    await writeWeeks();
+    await createDigest();
+    await app.alerts.create(
+      { app: tenant.appId },
+      'many',
+      { metric: 'requests', value: -1 },
+      { webhook: receiver.url },
+    );
+    const explain = jest.spyOn(services.changes, 'explain').mockRejectedValueOnce(new Error('no store'));
+    await passTo(DUE - MINUTE_MS);
+    expect(receiver.told).toEqual(['many firing']);
+    await passTo(DUE);
+    expect(explain).toHaveBeenCalledTimes(1);
+    expect(receiver.told).toEqual(['many firing']);
+    // A store that hangs holds up the digest alone.
+    const hanging = new EventEmitter();
+    explain.mockImplementationOnce(() =>
+      once(hanging, 'end').then(() => Promise.reject(new Error('no store'))),
+    );
+    holdClock(DUE + MINUTE_MS);
+    await runner.tick();
+    await eventually(() => explain.mock.calls.length === 2);
+    await app.alerts.delete({ app: tenant.appId }, 'many');
+    holdClock(DUE + 2 * MINUTE_MS);
+    await runner.tick();
+    await eventually(() => receiver.told.includes('many resolved'));
+    hanging.emit('end');
+    await runner.settle();
+    explain.mockRestore();
+    await passTo(DUE + 3 * MINUTE_MS);
+    expect(receiver.told).toEqual(['many firing', 'many resolved', 'weekly resolved']);
+  });
 
   it('are told late, once, when no process ran or nothing could be told', async () => {
     const runner = createRunner();
