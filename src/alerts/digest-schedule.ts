@@ -1,5 +1,6 @@
 import { Temporal } from 'temporal-polyfill';
-import { type Rule, DAYS, readSchedule } from '../api/alerts/rule.js';
+import { DAYS } from '../api/alerts/presets.js';
+import { type Rule, readSchedule } from '../api/alerts/rule.js';
 import type { Window } from '../shared/time/window.js';
 
 /** A week, and the week before it. */

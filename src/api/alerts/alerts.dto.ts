@@ -1,5 +1,6 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { EXAMPLES } from '../../platform/openapi/examples.js';
+import { DAYS } from './presets.js';
 import {
   ALERT_METRICS,
   ALERT_OPERATORS,
@@ -8,7 +9,6 @@ import {
   CHANNELS,
   type Channel,
   COMPARISONS,
-  DAYS,
   type Rule,
   SEVERITIES,
 } from './rule.js';

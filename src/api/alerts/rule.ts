@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { MetricFilter } from '../app-metrics/app-metrics.input.js';
 import { METRICS, type Metric } from '../app-metrics/metric-names.js';
+import { DAYS } from './presets.js';
 
 /** Metrics of Query Metrics that are numbers. */
 const NUMBERS = METRICS.filter((name) => name !== 'response_time_histogram');
@@ -10,7 +11,6 @@ export const ALERT_OPERATORS = ['gt', 'gte', 'lt', 'lte'] as const;
 export const COMPARISONS = ['threshold', 'last_week'] as const;
 export const SEVERITIES = ['info', 'warning', 'critical'] as const;
 export const ALERT_STATES = ['ok', 'pending', 'firing', 'no_data', 'muted'] as const;
-export const DAYS = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'] as const;
 export type AlertState = (typeof ALERT_STATES)[number];
 
 export const CHANNELS = ['webhook', 'slack', 'teams', 'email'] as const;

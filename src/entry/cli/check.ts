@@ -1,14 +1,5 @@
 import type { Command } from 'commander';
-import {
-  type MetricValues,
-  RULE,
-  describeIssues,
-  describeRule,
-  isBeyond,
-  parseCondition,
-  readValue,
-  toFilters,
-} from '../../api/alerts/rule.js';
+import type { MetricValues } from '../../api/alerts/rule.js';
 import { ConfigError } from '../../config/config.js';
 import { AdminError } from '../../ops/admin/admin.error.js';
 import { SERVICE_VARIABLES, askService, readAnswer } from './ask-service.js';
@@ -76,6 +67,9 @@ export function checkCommand(program: Command): void {
 
 /** @throws AdminError if it cannot be told whether the condition holds */
 async function runCheck(condition: string, { app, minRequests, ...filters }: CheckOptions): Promise<Check> {
+  // Other commands do not load what checks a rule.
+  const { RULE, describeIssues, describeRule, isBeyond, parseCondition, readValue, toFilters } =
+    await import('../../api/alerts/rule.js');
   const members = parseCondition(condition);
   if (!members) throw new AdminError("The condition must have the form 'error_rate < 0.01 over 10m'");
   const parsed = RULE.safeParse({ ...members, ...filters, min_requests: minRequests });
