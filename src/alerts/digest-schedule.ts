@@ -1,5 +1,5 @@
 import { Temporal } from 'temporal-polyfill';
-import { DAYS } from '../api/alerts/presets.js';
+import { DAYS } from '../api/alerts/days.js';
 import { type Rule, readSchedule } from '../api/alerts/rule.js';
 import type { Window } from '../shared/time/window.js';
 

@@ -1,6 +1,6 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { EXAMPLES } from '../../platform/openapi/examples.js';
-import { DAYS } from './presets.js';
+import { DAYS } from './days.js';
 import {
   ALERT_METRICS,
   ALERT_OPERATORS,

@@ -1,8 +1,5 @@
 import type { RuleInput } from './rule.js';
 
-/** Days of a digest. */
-export const DAYS = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'] as const;
-
 /** Ready-made rules. */
 export const PRESETS: Readonly<Record<string, RuleInput>> = {
   errors: {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { MetricFilter } from '../app-metrics/app-metrics.input.js';
 import { METRICS, type Metric } from '../app-metrics/metric-names.js';
-import { DAYS } from './presets.js';
+import { DAYS } from './days.js';
 
 /** Metrics of Query Metrics that are numbers. */
 const NUMBERS = METRICS.filter((name) => name !== 'response_time_histogram');

@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { DAYS, PRESETS } from '../../api/alerts/presets.js';
+import { DAYS } from '../../api/alerts/days.js';
+import { PRESETS } from '../../api/alerts/presets.js';
 import { Config } from '../../config/config.js';
 import { AdminError } from '../../ops/admin/admin.error.js';
 import { createAdmin } from '../../ops/admin/admin.js';
