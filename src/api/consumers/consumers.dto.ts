@@ -10,7 +10,7 @@ export class ConsumerGroup {
   name: string;
 }
 
-export const CONSUMER_STATES = ['new', 'returning', 'quiet'] as const;
+const CONSUMER_STATES = ['new', 'returning', 'quiet'] as const;
 export type ConsumerState = (typeof CONSUMER_STATES)[number];
 
 export class ConsumerActivity {
