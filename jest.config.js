@@ -9,7 +9,8 @@ export default {
   // `npm test` leaves out the slow suites, which start and kill processes, open a browser or wait for time
   // limits (CONTRIBUTING.md).
   testPathIgnorePatterns: process.env.SKIP_SLOW ? ['\\.slow\\.spec\\.ts$'] : [],
-  testTimeout: 120_000,
+  // A test that takes seconds takes minutes while other suites start processes.
+  testTimeout: 300_000,
   // On two cores: a test often waits, for the engine, a process or a time limit.
   maxWorkers: 3,
   // What the product says in a run is searched for secrets at its end.

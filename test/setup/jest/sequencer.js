@@ -1,18 +1,26 @@
 import Sequencer from '@jest/test-sequencer';
 
-/** Kinds of suites in the order in which they begin. */
-const KINDS = [/\.slow\.spec\.ts$/, /\.process\.spec\.ts$/, /\.store\.spec\.ts$/];
+/** The part of the other suites beside which the slow ones run. */
+const BESIDE_SLOW = 0.6;
 
 /**
- * Suites that start processes begin first: those that take minutes would otherwise be the last ones, each
- * alone on a machine with several cores. Within a kind the order is that of Jest.
+ * Spreads the slow suites over the first part of a run, in Jest's order: those that take minutes would
+ * otherwise be the last ones, each alone, and together they are too much for two cores.
  */
-export default class SlowFirst extends Sequencer {
+export default class SlowSpread extends Sequencer {
   sort(tests) {
-    const kind = ({ path }) => {
-      const index = KINDS.findIndex((pattern) => pattern.test(path));
-      return index < 0 ? KINDS.length : index;
-    };
-    return [...super.sort(tests)].sort((a, b) => kind(a) - kind(b));
+    const ordered = [...super.sort(tests)];
+    const slow = ordered.filter(isSlow);
+    const others = ordered.filter((test) => !isSlow(test));
+    return [
+      ...slow.map((test, index) => ({ test, place: (BESIDE_SLOW * index) / slow.length })),
+      ...others.map((test, index) => ({ test, place: index / others.length })),
+    ]
+      .sort((a, b) => a.place - b.place)
+      .map(({ test }) => test);
   }
+}
+
+function isSlow({ path }) {
+  return path.endsWith('.slow.spec.ts');
 }
