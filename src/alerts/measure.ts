@@ -71,6 +71,8 @@ class RuleGroup {
 export class AlertMeasurements {
   /** By window and filters, in one evaluation. */
   private readonly groups = new Map<string, RuleGroup>();
+  /** IDs of the consumers that rules name, by app and identifier, in one evaluation. */
+  private readonly consumers = new Map<string, Promise<number | undefined>>();
 
   constructor(
     private readonly store: AlertStore,
@@ -84,6 +86,7 @@ export class AlertMeasurements {
   /** Begins an evaluation, and forgets the queries of the last one. */
   begin(due: readonly { rule: Rule; appId: number }[]): void {
     this.groups.clear();
+    this.consumers.clear();
     const open = new Map<string, RuleGroup>();
     for (const { rule, appId } of due.filter(({ rule }) => METRICS.some((name) => name === rule.metric))) {
       const [query, shape] = [describeQuery(appId, rule), describeShape(appId, rule)];
@@ -248,7 +251,10 @@ export class AlertMeasurements {
 
   private async readFilters(appId: number, rule: Rule): Promise<MetricFilter[]> {
     if (rule.consumer === undefined) return toFilters(rule, undefined);
-    return toFilters(rule, (await this.store.findConsumer(appId, rule.consumer)) ?? NO_CONSUMER);
+    const key = JSON.stringify([appId, rule.consumer]);
+    const found = this.consumers.get(key) ?? this.store.findConsumer(appId, rule.consumer);
+    this.consumers.set(key, found);
+    return toFilters(rule, (await found) ?? NO_CONSUMER);
   }
 }
 
