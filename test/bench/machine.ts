@@ -31,7 +31,24 @@ export function readMemory(pid: number): { rssMb: number; peakMb: number } {
 
 /** Seconds of processor time that a process took so far (Linux). */
 export function readProcessorSeconds(pid: number): number {
-  // Behind the name, which may hold anything, user and system time are fields 14 and 15, in hundredths.
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
-  return (Number(fields[11]) + Number(fields[12])) / 100;
+  return readTimes(`/proc/${pid}/stat`, OWN_TIMES);
+}
+
+/** The same of its first thread alone, in which Node.js runs JavaScript. */
+export function readMainThreadSeconds(pid: number): number {
+  return readTimes(`/proc/${pid}/task/${pid}/stat`, OWN_TIMES);
+}
+
+/** The same of all child processes that ended so far, with those of their own. */
+export function readEndedChildrenSeconds(): number {
+  return readTimes('/proc/self/stat', CHILDREN_TIMES);
+}
+
+// Behind the name, which may hold anything: fields 14 to 17 of the file, in hundredths of a second.
+const OWN_TIMES = [11, 12];
+const CHILDREN_TIMES = [13, 14];
+
+function readTimes(file: string, fields: readonly number[]): number {
+  const values = readFileSync(file, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
+  return fields.reduce((sum, field) => sum + Number(values[field]), 0) / 100;
 }

@@ -13,6 +13,7 @@ import { measureCollector } from './sections/collector.js';
 import { measureDashboard } from './sections/dashboard.js';
 import { measureExports } from './sections/exports.js';
 import { measureImport } from './sections/import.js';
+import { measureImportGrowth } from './sections/import-growth.js';
 import { measureOperations } from './sections/operations.js';
 import { measureStartUp } from './sections/start-up.js';
 import { measureStorage } from './sections/storage.js';
@@ -33,15 +34,17 @@ async function run(options: Options, workspace: Workspace): Promise<Results> {
     atOnce: [],
     tables: [],
     imports: [],
+    importGrowth: [],
   };
   if (!needsNoDataSet(options)) await overDataSet(results, options, workspace);
   results.imports = await measureImport(workspace, options);
+  results.importGrowth = await measureImportGrowth(workspace, options);
   results.collector = await measureCollector(options);
   return results;
 }
 
-/** An import and the collector have stores of their own. */
-const OWN_STORES = ['import', 'collector', 'collector-hub', 'collector-otlp'];
+/** Imports and the collector have stores of their own. */
+const OWN_STORES = ['import', 'growth', 'collector', 'collector-hub', 'collector-otlp'];
 
 function needsNoDataSet({ only }: Options): boolean {
   return only.length > 0 && only.every((part) => OWN_STORES.includes(part));

@@ -20,6 +20,10 @@ export interface Options {
   budgetMs: number;
   /** Lines of the import. */
   importLines: number;
+  /** Lines of each import beside known requests, and of each of the programs side by side. */
+  lines: number;
+  /** Known requests of the stores in which imports are measured; the others are compared to the first. */
+  known: number[];
 }
 
 const USAGE = `npm run bench -- [options]
@@ -30,7 +34,9 @@ const USAGE = `npm run bench -- [options]
   --keep              keep the data for the next run (it is used for six hours)
   --dir <directory>   where the data goes (default: a directory for temporary files)
   --seconds <n>       for each operation (default 4)
-  --import-lines <n>  lines of the import (default 1m)`;
+  --import-lines <n>  lines of the import (default 1m)
+  --lines <n>         lines of the imports of "growth" and "side-by-side" (default 200k)
+  --known <n,…>       requests that the stores of "growth" know (default 0,1m,8m,30m)`;
 
 const OPTIONS = {
   rows: { type: 'string', default: '10m' },
@@ -41,6 +47,8 @@ const OPTIONS = {
   dir: { type: 'string', default: join(tmpdir(), 'request-analytics-bench') },
   seconds: { type: 'string', default: '4' },
   'import-lines': { type: 'string', default: '1m' },
+  lines: { type: 'string', default: '200k' },
+  known: { type: 'string', default: '0,1m,8m,30m' },
 } as const;
 
 /** What was asked for cannot be understood; `message` says what, and how it goes. */
@@ -64,6 +72,8 @@ export function readOptions(args: string[]): Options {
     directory: values.dir,
     budgetMs: Number(values.seconds) * 1000,
     importLines: counted('--import-lines', values['import-lines']),
+    lines: counted('--lines', values.lines),
+    known: values.known.split(',').map((known) => (known === '0' ? 0 : counted('--known', known))),
   };
 }
 

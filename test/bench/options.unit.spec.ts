@@ -16,6 +16,12 @@ it.each([[['--rows', '10']], [['--rows', '1g']], [['--row', '1m']], [['more']]])
   expect(() => readOptions(args)).toThrow(UsageError);
 });
 
+it('takes the numbers of known requests, none among them', () => {
+  expect(readOptions([]).known).toEqual([0, 1_000_000, 8_000_000, 30_000_000]);
+  expect(readOptions(['--known', '0,250k']).known).toEqual([0, 250_000]);
+  expect(() => readOptions(['--known', '0,5'])).toThrow(UsageError);
+});
+
 it('takes parts of IDs for --only', () => {
   const options = readOptions(['--only', 'page,import']);
   expect(['page-100', 'import', 'details'].filter((id) => wants(options, id))).toEqual([

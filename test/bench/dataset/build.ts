@@ -10,6 +10,7 @@ import { insertExportRows } from './exports.sql.js';
 import { insertNames } from './names.sql.js';
 import { insertErrors, insertInstances } from './reports.sql.js';
 import { insertRequests } from './requests.sql.js';
+import { settled } from './settled.js';
 import { CAPTURED, EXPORT_APP, LOG_DAYS, TEAM_KEY } from './shape.js';
 import { type Past, insertCounts, insertCountsByConsumer } from './traffic.sql.js';
 
@@ -20,8 +21,6 @@ const SLICE = 2_000_000;
 /** The newest rows come as a live service takes them: in small blocks. */
 const YOUNG_BLOCK = 10_000;
 const YOUNG_BLOCKS = 10;
-const SETTLED_AFTER_MS = 5_000;
-const SETTLE_WITHIN_MS = 900_000;
 const STATEMENT_WITHIN_MS = 7_200_000;
 
 /** Builds the data set in `DATA_DIR` and waits until the engine has merged what it wants to merge. */
@@ -103,19 +102,6 @@ async function mergeClosed(store: ClickHouse) {
   const partitions = await store.rows<{ table: string; partition_id: string }>('closed', CLOSED);
   for (const { table, partition_id } of partitions)
     await run(store, `OPTIMIZE TABLE ${table} PARTITION ID '${partition_id}' FINAL`);
-}
-
-async function settled(store: ClickHouse) {
-  const deadline = Date.now() + SETTLE_WITHIN_MS;
-  let quietSince = Date.now();
-  while (Date.now() - quietSince < SETTLED_AFTER_MS && Date.now() < deadline) {
-    const [row] = await store.rows<{ merges: number }>(
-      'merges',
-      'SELECT count() AS merges FROM system.merges',
-    );
-    if (row?.merges !== 0) quietSince = Date.now();
-    await new Promise((ok) => setTimeout(ok, 250));
-  }
 }
 
 const handlers = { build };

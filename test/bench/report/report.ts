@@ -1,8 +1,17 @@
 import type { CollectorRates, OtlpRate } from '../sections/collector.js';
+import type { ImportGrowth } from '../sections/import-growth.js';
 import type { Operation } from '../sections/operations.js';
 import { figure, table } from './markdown.js';
 import type { Results } from './results.js';
-import { bytesRatio, checkTargets, growth, peerRatio, toFloor } from './targets.js';
+import {
+  bytesRatio,
+  checkTargets,
+  findFewestKnown,
+  growth,
+  importGrowthRatio,
+  peerRatio,
+  toFloor,
+} from './targets.js';
 
 const MB = 2 ** 20;
 
@@ -64,6 +73,7 @@ function others({
   startUp,
   afterMb,
   imports,
+  importGrowth,
   collector,
 }: Results): string {
   const rows = [
@@ -131,9 +141,20 @@ function others({
       `engine alone, from the file ${figure(engine.linesPerSecond)} lines/s, ${figure(engine.processorMicroseconds)} µs of a core a line`,
       figure(linesPerSecond / engine.linesPerSecond),
     ]),
+    ...importGrowth.map((one) => listImportGrowth(one, importGrowth)),
     ...listCollector(collector ?? {}),
   ];
   return rows.length === 0 ? '' : table(['What', 'measured', 'beside it', 'ratio'], rows);
+}
+
+function listImportGrowth(one: ImportGrowth, all: readonly ImportGrowth[]): string[] {
+  const fewest = findFewestKnown(all, one);
+  return [
+    `growth of an import, ${one.identities === 'own' ? 'UUIDs of our own' : 'random UUIDs'}: ${one.known.toLocaleString('en-US')} known requests`,
+    `${figure(one.processorMicroseconds)} µs of a core a line`,
+    `with ${fewest?.known.toLocaleString('en-US')} ${figure(fewest?.processorMicroseconds)} µs`,
+    figure(importGrowthRatio(all, one)),
+  ];
 }
 
 function listCollector({ hub, otlp }: CollectorRates): string[][] {

@@ -7,6 +7,7 @@ import type { CollectorRates } from '../sections/collector.js';
 import type { DashboardTimes } from '../sections/dashboard.js';
 import type { Exports } from '../sections/exports.js';
 import type { Import } from '../sections/import.js';
+import type { ImportGrowth } from '../sections/import-growth.js';
 import type { Operation } from '../sections/operations.js';
 import type { StartUp } from '../sections/start-up.js';
 import type { TableSize } from '../sections/storage.js';
@@ -35,5 +36,6 @@ export interface Results {
   tables: TableSize[];
   peerBytes?: PeerBytes;
   imports: Import[];
+  importGrowth: ImportGrowth[];
   collector?: CollectorRates;
 }

@@ -1,3 +1,4 @@
+import type { ImportGrowth } from '../sections/import-growth.js';
 import type { Operation } from '../sections/operations.js';
 import { figure } from './markdown.js';
 import type { Results } from './results.js';
@@ -50,6 +51,11 @@ export function checkTargets(results: Results): Target[] {
     atMost('alerts: 1,000 rules, seconds of a core each minute', 6, results.alerts?.processorSeconds),
     ...againstPostgres(results),
     ...importTargets(results),
+    atMost(
+      'import with UUIDs of our own beside most known requests / fewest, processor time',
+      1.15,
+      ownGrowth(results),
+    ),
     atLeast(
       'OTLP, spans/s until their rows are encoded',
       40_000,
@@ -150,6 +156,21 @@ export function bytesRatio({ tables, peerBytes }: Results): number | undefined {
     .reduce((sum, { bytes }) => sum + bytes, 0);
   const theirs = (peerBytes?.request_logs?.postgres ?? NaN) + (peerBytes?.request_captures?.postgres ?? NaN);
   return ratio(theirs, ours);
+}
+
+/** The import that another one is compared to: with the same kind of UUIDs, first in the run. */
+export function findFewestKnown(all: readonly ImportGrowth[], { identities }: ImportGrowth) {
+  return all.find((other) => other.identities === identities);
+}
+
+/** An import's processor time to that beside the fewest known requests. */
+export function importGrowthRatio(all: readonly ImportGrowth[], one: ImportGrowth | undefined) {
+  return one && ratio(one.processorMicroseconds, findFewestKnown(all, one)?.processorMicroseconds);
+}
+
+function ownGrowth({ importGrowth }: Results): number | undefined {
+  const own = importGrowth.filter(({ identities }) => identities === 'own');
+  return importGrowthRatio(own, own.at(-1));
 }
 
 function importTargets({ imports }: Results): Target[] {
