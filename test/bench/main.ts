@@ -15,6 +15,7 @@ import { measureExports } from './sections/exports.js';
 import { measureImport } from './sections/import.js';
 import { measureImportGrowth } from './sections/import-growth.js';
 import { measureOperations } from './sections/operations.js';
+import { measureSideBySide } from './sections/side-by-side.js';
 import { measureStartUp } from './sections/start-up.js';
 import { measureStorage } from './sections/storage.js';
 import { measureTeam } from './sections/team.js';
@@ -35,16 +36,18 @@ async function run(options: Options, workspace: Workspace): Promise<Results> {
     tables: [],
     imports: [],
     importGrowth: [],
+    sides: [],
   };
   if (!needsNoDataSet(options)) await overDataSet(results, options, workspace);
   results.imports = await measureImport(workspace, options);
   results.importGrowth = await measureImportGrowth(workspace, options);
+  results.sides = await measureSideBySide(workspace, options);
   results.collector = await measureCollector(options);
   return results;
 }
 
 /** Imports and the collector have stores of their own. */
-const OWN_STORES = ['import', 'growth', 'collector', 'collector-hub', 'collector-otlp'];
+const OWN_STORES = ['import', 'growth', 'side-by-side', 'collector', 'collector-hub', 'collector-otlp'];
 
 function needsNoDataSet({ only }: Options): boolean {
   return only.length > 0 && only.every((part) => OWN_STORES.includes(part));

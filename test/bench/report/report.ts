@@ -2,6 +2,7 @@ import type { CollectorRates, OtlpRate } from '../sections/collector.js';
 import type { ImportGrowth } from '../sections/import-growth.js';
 import type { Operation } from '../sections/operations.js';
 import { figure, table } from './markdown.js';
+import type { Requests } from '../side-by-side/keeper.js';
 import type { Results } from './results.js';
 import {
   bytesRatio,
@@ -17,7 +18,14 @@ const MB = 2 ** 20;
 
 /** The whole report as Markdown. */
 export function report(results: Results): string {
-  return [heading(results), operations(results), others(results), sizes(results), targets(results)]
+  return [
+    heading(results),
+    operations(results),
+    others(results),
+    sideBySide(results),
+    sizes(results),
+    targets(results),
+  ]
     .filter((part) => part !== '')
     .join('\n\n');
 }
@@ -150,9 +158,9 @@ function others({
 function listImportGrowth(one: ImportGrowth, all: readonly ImportGrowth[]): string[] {
   const fewest = findFewestKnown(all, one);
   return [
-    `growth of an import, ${one.identities === 'own' ? 'UUIDs of our own' : 'random UUIDs'}: ${one.known.toLocaleString('en-US')} known requests`,
+    `growth of an import, ${one.identities === 'own' ? 'UUIDs of our own' : 'random UUIDs'}: ${whole(one.known)} known requests`,
     `${figure(one.processorMicroseconds)} µs of a core a line`,
-    `with ${fewest?.known.toLocaleString('en-US')} ${figure(fewest?.processorMicroseconds)} µs`,
+    `with ${whole(fewest?.known ?? NaN)} ${figure(fewest?.processorMicroseconds)} µs`,
     figure(importGrowthRatio(all, one)),
   ];
 }
@@ -178,6 +186,71 @@ function listOtlp(otlp: OtlpRate): string[][] {
     ],
     ['bodies of 512 requests', `${figure(otlp.stored_requests_alone_per_second)} requests/s`],
   ].map(([signal = '', rate = '']) => [`collector, OTLP ${signal}, one core`, rate, '', '']);
+}
+
+function sideBySide({ sides }: Results): string {
+  if (sides.length === 0) return '';
+  const ours = sides[0]?.cost?.processorMicroseconds ?? NaN;
+  const costs = sides.map(({ name, how, cost, installation }) =>
+    cost
+      ? [
+          `${name} (${how})`,
+          figure(cost.processorMicroseconds),
+          figure(cost.processorMicroseconds / ours),
+          figure(cost.peakMb),
+          figure(cost.bytesAfter),
+          figure(cost.bytesMerged),
+        ]
+      : [`${name}: not installed (${installation})`],
+  );
+  const promises = sides.flatMap(({ name, promise }) =>
+    promise
+      ? [
+          [
+            name,
+            listRequests([promise.killedAtAnswer]),
+            listRequests(promise.killedMidway),
+            listRequests([promise.again]),
+            listRequests([promise.copy]),
+          ],
+        ]
+      : [],
+  );
+  const lines = whole(sides[0]?.cost?.lines ?? NaN);
+  return [
+    table(
+      [
+        `Side by side: ${lines} lines of a combined log`,
+        'µs of a core a line',
+        'to ours',
+        'peak MB',
+        'bytes/request just after',
+        'after merges',
+      ],
+      costs,
+    ),
+    table(
+      [
+        'Requests counted of 20,000',
+        'killed at its answer',
+        'killed midway (¼, ½, ¾), file given again',
+        'same file twice',
+        'and a copy of it',
+      ],
+      promises,
+    ),
+  ].join('\n\n');
+}
+
+function listRequests(all: readonly Requests[]): string {
+  const texts = all.map(({ counted, kept = counted }) =>
+    kept === counted ? whole(counted) : `${whole(counted)} (${whole(kept)} in the logs)`,
+  );
+  return [...new Set(texts)].join(', ');
+}
+
+function whole(count: number): string {
+  return count.toLocaleString('en-US');
 }
 
 function sizes(results: Results): string {

@@ -9,6 +9,7 @@ import type { Exports } from '../sections/exports.js';
 import type { Import } from '../sections/import.js';
 import type { ImportGrowth } from '../sections/import-growth.js';
 import type { Operation } from '../sections/operations.js';
+import type { Side } from '../sections/side-by-side.js';
 import type { StartUp } from '../sections/start-up.js';
 import type { TableSize } from '../sections/storage.js';
 import type { TeamRates } from '../sections/team.js';
@@ -37,5 +38,6 @@ export interface Results {
   peerBytes?: PeerBytes;
   imports: Import[];
   importGrowth: ImportGrowth[];
+  sides: Side[];
   collector?: CollectorRates;
 }

@@ -26,8 +26,11 @@ const BODY = JSON.stringify({
   })),
 });
 
-/** How a request is written: as NDJSON, with a random UUID of the sender, or in the combined format. */
-const FORMATS = { ndjson: line, uuid: lineWithUuid, combined: combinedLine };
+/**
+ * How a request is written: as NDJSON, with a random UUID of the sender, in the combined format, or what a
+ * shipper makes of that for a database of logs.
+ */
+const FORMATS = { ndjson: line, uuid: lineWithUuid, combined: combinedLine, jsonline: parsedLine };
 
 /**
  * Writes requests of the last two days, oldest first; the bytes written. NDJSON has the shape of Request
@@ -103,6 +106,18 @@ function combinedLine(nth: number, timestamp: number): string {
   const { consumer, method, target, status_code, response_size_bytes, client_ip } = pick(nth);
   const agent = AGENTS[consumer % AGENTS.length] ?? '';
   return `${client_ip} - - [${toCombinedTime(timestamp)}] "${method} ${target} HTTP/1.1" ${status_code} ${response_size_bytes} "-" "${agent}"`;
+}
+
+function parsedLine(nth: number, timestamp: number): string {
+  const { consumer, method, target, status_code, response_size_bytes, client_ip } = pick(nth);
+  return JSON.stringify({
+    _time: new Date(timestamp).toISOString().replace(/\.\d+/, ''),
+    _msg: `${method} ${target} HTTP/1.1`,
+    status: String(status_code),
+    bytes: String(response_size_bytes),
+    client_ip,
+    user_agent: AGENTS[consumer % AGENTS.length],
+  });
 }
 
 /** As in `27/Nov/2026:14:05:09 +0000`. */

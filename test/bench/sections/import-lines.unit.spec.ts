@@ -38,6 +38,24 @@ it('writes the same requests in each format', async () => {
   expect(brief(combined)).toEqual(brief(ndjson));
 });
 
+it('writes for a database of logs what a line of the combined format says', async () => {
+  const file = join(directory, 'jsonline');
+  await writeLines(file, COUNT, 'jsonline');
+  const sent = readFileSync(file, 'utf8').trimEnd().split('\n');
+  const combined = await readBack('combined');
+  const lines = sent.map((line) => JSON.parse(line) as Record<string, string>);
+  expect(
+    lines.map(({ _msg, status, bytes, client_ip }) => [_msg, Number(status), Number(bytes), client_ip]),
+  ).toEqual(
+    combined.map(({ method, url, status_code, response_size_bytes, client_ip }) => [
+      `${method} ${url} HTTP/1.1`,
+      status_code,
+      response_size_bytes,
+      client_ip,
+    ]),
+  );
+});
+
 it('writes a random UUID of its own into each line, only where it is asked for', async () => {
   const uuids = (await readBack('uuid')).map(({ request_uuid }) => request_uuid);
   expect(new Set(uuids).size).toBe(COUNT);

@@ -1,0 +1,76 @@
+import type { Side } from '../sections/side-by-side.js';
+import { report } from './report.js';
+import type { Results } from './results.js';
+
+const NOTHING: Results = {
+  machine: { cpu: 'a processor', cores: 2, memoryGiB: 24, node: 'v20', load: 0 },
+  at: '2026-11-27T15:00:00.000Z',
+  rows: 1_000_000,
+  peers: [],
+  operations: [],
+  atOnce: [],
+  tables: [],
+  imports: [],
+  importGrowth: [],
+  sides: [],
+};
+const all = { counted: 20_000, kept: 20_000 };
+const OURS: Side = {
+  name: 'ours',
+  how: 'import',
+  cost: { lines: 200_000, processorMicroseconds: 80, peakMb: 500, bytesAfter: 200, bytesMerged: 90 },
+  promise: { killedAtAnswer: all, killedMidway: [all, all], again: all, copy: all },
+};
+
+/** The cells of the row that begins with a name. */
+function findRow(text: string, name: string): string[] | undefined {
+  const line = text.split('\n').find((row) => row.startsWith(`| ${name}`));
+  return line
+    ?.split('|')
+    .slice(1, -1)
+    .map((cell) => cell.trim());
+}
+
+it('compares an import with the one beside the fewest known requests, of the same kind of UUIDs', () => {
+  const importGrowth = [
+    { identities: 'own', known: 0, processorMicroseconds: 50 },
+    { identities: 'own', known: 8_000_000, processorMicroseconds: 52 },
+    { identities: 'own', known: 30_000_000, processorMicroseconds: 60 },
+    { identities: 'foreign', known: 0, processorMicroseconds: 40 },
+    { identities: 'foreign', known: 30_000_000, processorMicroseconds: 80 },
+  ] as const;
+  const text = report({ ...NOTHING, importGrowth: [...importGrowth] });
+  const growth = (of: string) => findRow(text, `growth of an import, ${of}: 30,000,000`)?.[3];
+  expect(growth('UUIDs of our own')).toBe('1.20');
+  expect(growth('random UUIDs')).toBe('2.00');
+  expect(findRow(text, 'import with UUIDs of our own')?.slice(1)).toEqual(['≤ 1.15', '1.20', 'NOT MET']);
+});
+
+it('says how a program is installed that is missing', () => {
+  const sides = [OURS, { name: 'GoAccess', how: 'command line', installation: 'apt-get install goaccess' }];
+  const text = report({ ...NOTHING, sides });
+  expect(text).toContain('GoAccess: not installed (apt-get install goaccess)');
+  expect(findRow(text, 'ours (import)')?.slice(1)).toEqual(['80.0', '1.00', '500', '200', '90.0']);
+});
+
+it('shows counts and logs apart where they differ, and each outcome once', () => {
+  const other: Side = {
+    ...OURS,
+    name: 'other',
+    promise: {
+      killedAtAnswer: { counted: 0, kept: 0 },
+      killedMidway: [all, { counted: 40_000, kept: 20_000 }, all],
+      again: { counted: 40_000, kept: undefined },
+      copy: { counted: 60_000, kept: 60_000 },
+    },
+  };
+  const text = report({ ...NOTHING, sides: [OURS, other] });
+  const promised = text.slice(text.indexOf('Requests counted'));
+  expect(findRow(promised, 'ours')?.slice(1)).toEqual(['20,000', '20,000', '20,000', '20,000']);
+  expect(findRow(promised, 'other')?.slice(1)).toEqual([
+    '0',
+    '20,000, 40,000 (20,000 in the logs)',
+    '40,000',
+    '60,000',
+  ]);
+});
