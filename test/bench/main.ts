@@ -1,5 +1,6 @@
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { sizeThreadPool } from '../../src/entry/bootstrap/thread-pool.cjs';
 import { readMemory, thisMachine } from './machine.js';
 import { type Options, UsageError, readOptions } from './options.js';
 import { Peers } from './peers/peers.js';
@@ -15,6 +16,7 @@ import { measureExports } from './sections/exports.js';
 import { measureImport } from './sections/import.js';
 import { measureImportGrowth } from './sections/import-growth.js';
 import { measureOperations } from './sections/operations.js';
+import { measureSessions } from './sections/sessions.js';
 import { measureSideBySide } from './sections/side-by-side.js';
 import { measureStartUp } from './sections/start-up.js';
 import { measureStorage } from './sections/storage.js';
@@ -33,6 +35,7 @@ async function run(options: Options, workspace: Workspace): Promise<Results> {
     peers: [],
     operations: [],
     atOnce: [],
+    sessions: [],
     tables: [],
     imports: [],
     importGrowth: [],
@@ -58,6 +61,7 @@ async function overDataSet(results: Results, options: Options, workspace: Worksp
   const dataSet = await workspace.dataSet(options.rows, options.exportRows);
   const startUp = await measureStartUp(dataSet, workspace, options);
   if (startUp) results.startUp = startUp;
+  results.sessions = await measureSessions(dataSet, workspace, options);
   await overService(dataSet, results, options, workspace);
 }
 
@@ -102,6 +106,8 @@ function startPeers(dataSet: DataSet, service: Service, workspace: Workspace): P
 
 async function main() {
   const options = readOptions(process.argv.slice(2));
+  // Servers of the benchmark have the thread pool that the product's own entry makes.
+  sizeThreadPool();
   // The compiled product looks for the migrations where the repository has them.
   cpSync(join(ROOT, 'clickhouse'), join(ROOT, 'dist-bench/clickhouse'), { recursive: true });
   const workspace = new Workspace(options.directory);

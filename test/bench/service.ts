@@ -33,13 +33,18 @@ export class Service {
     readonly context: Context,
   ) {}
 
-  static async start({ dataDir, anchor }: DataSet, workspace: Workspace): Promise<Service> {
+  static async start(
+    { dataDir, anchor }: DataSet,
+    workspace: Workspace,
+    settings: NodeJS.ProcessEnv = {},
+  ): Promise<Service> {
     const server = await Child.start<ServerHandlers>('./server/server.js', {
       env: {
         DATA_DIR: dataDir,
         PORT: String(await freePort()),
         HOST: '127.0.0.1',
         RATE_LIMIT_PER_MINUTE: UNLIMITED,
+        ...settings,
       },
       log: workspace.file('server.log'),
     });

@@ -2,6 +2,7 @@ import type { CollectorRates, OtlpRate } from '../sections/collector.js';
 import type { ImportGrowth } from '../sections/import-growth.js';
 import type { Operation } from '../sections/operations.js';
 import { figure, table } from './markdown.js';
+import { type SessionsRate, computePerSecond } from '../sections/sessions.js';
 import type { Requests } from '../side-by-side/keeper.js';
 import type { Results } from './results.js';
 import {
@@ -15,6 +16,7 @@ import {
 } from './targets.js';
 
 const MB = 2 ** 20;
+const MORE_CORES = [4, 8, 16];
 
 /** The whole report as Markdown. */
 export function report(results: Results): string {
@@ -72,7 +74,9 @@ const PEERS: readonly Column[] = [
 ];
 
 function others({
+  machine,
   atOnce,
+  sessions,
   beside,
   exports,
   team,
@@ -91,6 +95,8 @@ function others({
       `floor ${figure(floorPerSecond)}/s`,
       figure(httpPerSecond / floorPerSecond),
     ]),
+    ...sessions.map((one) => listSessions(one, sessions)),
+    ...computeForCores(sessions, machine.cores),
     ...(beside
       ? [
           [
@@ -153,6 +159,35 @@ function others({
     ...listCollector(collector ?? {}),
   ];
   return rows.length === 0 ? '' : table(['What', 'measured', 'beside it', 'ratio'], rows);
+}
+
+function listSessions(one: SessionsRate, all: readonly SessionsRate[]): string[] {
+  const { id, title, concurrency, sessions, perSecond, p95, processorMs, javascriptMs } = one;
+  const fewest = all.find((other) => other.id === id);
+  return [
+    `${title}, ${concurrency} at once, ${sessions} sessions`,
+    `${figure(perSecond)}/s, p95 ${figure(p95)} ms`,
+    `${figure(processorMs)} ms of a core a query, ${figure(javascriptMs)} of them JavaScript; with ${fewest?.sessions} sessions ${figure(fewest?.perSecond)}/s`,
+    figure(perSecond / (fewest?.perSecond ?? NaN)),
+  ];
+}
+
+/**
+ * From the processor times with the fastest number of sessions. They are compared with what is computed for
+ * this machine: what it measured has the load of others in it, and of the benchmark's client.
+ */
+function computeForCores(all: readonly SessionsRate[], cores: number): string[][] {
+  return [...new Set(all.map(({ id }) => id))].flatMap((id) => {
+    const [fastest] = all.filter((one) => one.id === id).sort((a, b) => b.perSecond - a.perSecond);
+    if (!fastest) return [];
+    const here = computePerSecond(fastest, cores);
+    return MORE_CORES.map((more) => [
+      `${fastest.title}, one process with ${more} cores`,
+      `computed: ${figure(computePerSecond(fastest, more))}/s`,
+      `with ${cores} cores computed: ${figure(here)}/s, measured ${figure(fastest.perSecond)}/s`,
+      figure(computePerSecond(fastest, more) / here),
+    ]);
+  });
 }
 
 function listImportGrowth(one: ImportGrowth, all: readonly ImportGrowth[]): string[] {

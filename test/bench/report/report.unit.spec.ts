@@ -9,6 +9,7 @@ const NOTHING: Results = {
   peers: [],
   operations: [],
   atOnce: [],
+  sessions: [],
   tables: [],
   imports: [],
   importGrowth: [],
@@ -44,6 +45,23 @@ it('compares an import with the one beside the fewest known requests, of the sam
   expect(growth('UUIDs of our own')).toBe('1.20');
   expect(growth('random UUIDs')).toBe('2.00');
   expect(findRow(text, 'import with UUIDs of our own')?.slice(1)).toEqual(['≤ 1.15', '1.20', 'NOT MET']);
+});
+
+it('computes what more cores would give from the fastest number of sessions', () => {
+  const rate = { id: 'page', title: 'page', concurrency: 16, p95: 50, processorMs: 5, javascriptMs: 1 };
+  const sessions = [
+    { ...rate, sessions: 1, perSecond: 200 },
+    { ...rate, sessions: 4, perSecond: 300 },
+  ];
+  const text = report({ ...NOTHING, sessions });
+  expect(findRow(text, 'page, 16 at once, 4 sessions')?.[3]).toBe('1.50');
+  expect(findRow(text, 'page, one process with 4 cores')?.slice(1)).toEqual([
+    'computed: 800/s',
+    'with 2 cores computed: 400/s, measured 300/s',
+    '2.00',
+  ]);
+  // The JavaScript thread is the limit.
+  expect(findRow(text, 'page, one process with 16 cores')?.[1]).toBe('computed: 1,000/s');
 });
 
 it('says how a program is installed that is missing', () => {

@@ -9,6 +9,7 @@ import type { Exports } from '../sections/exports.js';
 import type { Import } from '../sections/import.js';
 import type { ImportGrowth } from '../sections/import-growth.js';
 import type { Operation } from '../sections/operations.js';
+import type { SessionsRate } from '../sections/sessions.js';
 import type { Side } from '../sections/side-by-side.js';
 import type { StartUp } from '../sections/start-up.js';
 import type { TableSize } from '../sections/storage.js';
@@ -27,6 +28,7 @@ export interface Results {
   startUp?: StartUp;
   operations: Operation[];
   atOnce: AtOnce[];
+  sessions: SessionsRate[];
   beside?: Beside;
   exports?: Exports;
   team?: TeamRates;

@@ -4,8 +4,8 @@ import { type Options, wants } from '../options.js';
 import { progress } from '../report/progress.js';
 import type { Service } from '../service.js';
 
-const CASES = ['page-100', 'details', 'traffic-30d-utc'];
-const AT_ONCE = [1, 8, 64];
+export const CASES = ['page-100', 'details', 'traffic-30d-utc'];
+const AT_ONCE = [1, 4, 8, 16, 64];
 const ROUND_MS = 1_000;
 
 /** Queries a second with so many at once. */
