@@ -1,5 +1,3 @@
-import { Temporal } from 'temporal-polyfill';
-
 /** Days for which request logs and application logs are kept (docs/contract.md#limits). */
 export const LOG_RETENTION_DAYS = 15;
 
@@ -21,9 +19,12 @@ export function logsRetainedFrom(now: number): number {
  * the UTC calendar; if the day does not exist 13 months ago, that month's last day counts.
  */
 export function trafficRetainedFrom(now: number): number {
-  return Temporal.Instant.fromEpochMilliseconds(now)
-    .toZonedDateTimeISO('UTC')
-    .subtract({ months: TRAFFIC_RETENTION_MONTHS }).epochMilliseconds;
+  const date = new Date(now);
+  const day = date.getUTCDate();
+  date.setUTCMonth(date.getUTCMonth() - TRAFFIC_RETENTION_MONTHS);
+  // A day that does not exist became one of the next month.
+  if (date.getUTCDate() !== day) date.setUTCDate(0);
+  return date.getTime();
 }
 
 /** The oldest instant whose metrics by the minute are shown; both in milliseconds since the Unix epoch. */

@@ -74,6 +74,27 @@ describe('BatchQueue', () => {
     expect(many[0]).toHaveLength(2_000);
   });
 
+  it('lets a full batch of many senders wait no longer', async () => {
+    const { batches, ends, queue } = controlled();
+    const first = Array.from({ length: 20 }, (_, item) => queue.add(item, 1, 1));
+    await turn();
+    // Twice this time is how long the next batch waits.
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    ends[0]!.resolve();
+    await Promise.all(first);
+    const second = [queue.add(20, 1, 1)];
+    await turn();
+    expect(batches).toHaveLength(1);
+    second.push(queue.add(21, 16 * 1024 * 1024, 1));
+    await new Promise(setImmediate);
+    expect(batches).toHaveLength(2);
+    ends[1]!.resolve();
+    await eventually(() => batches.length === 3);
+    expect(batches.slice(1)).toEqual([[20], [21]]);
+    ends[2]!.resolve();
+    await Promise.all(second);
+  });
+
   it('takes items of all groups in rotation, and each group in its order', async () => {
     const { batches, ends, queue } = controlled();
     const quarter = 4 * 1024 * 1024;

@@ -1,11 +1,13 @@
 import type { Transform } from 'node:stream';
-import { crc32, createInflateRaw } from 'node:zlib';
+import { crc32, createInflateRaw, inflateRawSync } from 'node:zlib';
 
 /**
  * Input is unpacked in slices of this size, and the output checked after each: gzip can expand a slice a
  * thousand times.
  */
 const SLICE_BYTES = 8 * 1024;
+/** Larger output is unpacked in slices. */
+const MAX_AT_ONCE_BYTES = 256 * 1024;
 /** The sizes of a header and a trailer. */
 const MIN_GZIP_BYTES = 18;
 const TRAILER_BYTES = 8;
@@ -128,25 +130,48 @@ function findHeaderLength(bytes: Buffer): number | undefined {
 
 /** The decompressed data of a member; its trailer is checked. */
 async function* inflateMember(source: Source): AsyncGenerator<Buffer> {
+  let [checksum, length] = [0, 0];
+  const whole = inflateAtOnce(source);
+  for await (const data of whole ? [whole] : inflateInSlices(source)) {
+    checksum = crc32(data, checksum);
+    length += data.length;
+    yield data;
+  }
+  if (!(await source.fill(TRAILER_BYTES))) throw cutOff();
+  const isWhole =
+    source.bytes.readUInt32LE() === checksum && source.bytes.readUInt32LE(4) === length % 2 ** 32;
+  if (!isWhole) throw damaged('incorrect data check');
+  source.skip(TRAILER_BYTES);
+}
+
+/**
+ * The data of a small member whose bytes are all there, in a tenth of the time that a stream takes. Null for
+ * any other.
+ */
+function inflateAtOnce(source: Source): Buffer | null {
+  if (source.bytes.length > SLICE_BYTES) return null;
+  try {
+    const options = { info: true, maxOutputLength: MAX_AT_ONCE_BYTES };
+    const unpacked = inflateRawSync(source.bytes, options) as unknown;
+    const { buffer, engine } = unpacked as { buffer: Buffer; engine: { bytesWritten: number } };
+    source.skip(engine.bytesWritten);
+    return buffer;
+  } catch {
+    return null;
+  }
+}
+
+async function* inflateInSlices(source: Source): AsyncGenerator<Buffer> {
   const stream = createInflateRaw();
   const unpacked: Buffer[] = [];
   stream.on('data', (data: Buffer) => unpacked.push(data));
-  let checksum = 0;
-  let length = 0;
-  const take = function* () {
-    for (const data of unpacked.splice(0)) {
-      checksum = crc32(data, checksum);
-      length += data.length;
-      yield data;
-    }
-  };
   try {
     let isEnded = false;
     while (!isEnded && (await source.fill(1))) {
       const slice = source.bytes.subarray(0, SLICE_BYTES);
       const before = stream.bytesWritten;
       const error = await step(stream, (done) => stream.write(slice, done));
-      yield* take();
+      yield* unpacked.splice(0);
       if (error) throw error;
       const used = stream.bytesWritten - before;
       source.skip(used);
@@ -156,16 +181,11 @@ async function* inflateMember(source: Source): AsyncGenerator<Buffer> {
     const error = await step(stream, (done) => {
       finish(stream, done);
     });
-    yield* take();
+    yield* unpacked.splice(0);
     if (error) throw error;
   } finally {
     stream.destroy();
   }
-  if (!(await source.fill(TRAILER_BYTES))) throw cutOff();
-  const isWhole =
-    source.bytes.readUInt32LE() === checksum && source.bytes.readUInt32LE(4) === length % 2 ** 32;
-  if (!isWhole) throw damaged('incorrect data check');
-  source.skip(TRAILER_BYTES);
 }
 
 function cutOff(): Error {

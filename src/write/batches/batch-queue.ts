@@ -2,10 +2,12 @@
 const MAX_ITEMS = 2_000;
 const MAX_WEIGHT = 16 * 1024 * 1024;
 /**
- * If batches take long, the next batch waits half of the last one's time, up to this, so that it is larger.
+ * If batches take long, the next batch waits a share of the last one's time, up to a limit, so that it is
+ * larger. Many senders wait for longer: the engine's work for a batch hardly depends on its items.
  */
-const MAX_DELAY_MS = 100;
-const DELAY_SHARE = 1 / 2;
+const FEW = { maxDelayMs: 100, share: 1 / 2 };
+const MANY = { maxDelayMs: 500, share: 2 };
+const MANY_ITEMS = 20;
 
 interface Waiting<T> {
   item: T;
@@ -24,8 +26,10 @@ export class BatchQueue<T> {
   /** Waiting items by group; the group that is served next comes first. */
   private readonly waiting = new Map<number, Waiting<T>[]>();
   private count = 0;
+  private weight = 0;
   private running?: Promise<void>;
-  private lastCommitMs = 0;
+  private last = { ms: 0, items: 0 };
+  private endDelay?: () => void;
   private tail: Promise<unknown> = Promise.resolve();
 
   /**
@@ -55,6 +59,8 @@ export class BatchQueue<T> {
       if (waiting) waiting.push({ item, weight, resolve, reject });
       else this.waiting.set(group, [{ item, weight, resolve, reject }]);
       this.count += 1;
+      this.weight += weight;
+      if (this.isFull) this.endDelay?.();
       this.running ??= this.run();
     });
   }
@@ -68,11 +74,26 @@ export class BatchQueue<T> {
 
   private async run(): Promise<void> {
     while (this.count > 0) {
-      const delayMs = Math.min(MAX_DELAY_MS, Math.max(this.batchDelayMs, DELAY_SHARE * this.lastCommitMs));
-      await new Promise((resolve) => setTimeout(resolve, delayMs));
+      if (!this.isFull) await this.delay();
       await this.runExclusive(() => this.commitNext());
     }
     this.running = undefined;
+  }
+
+  private get isFull(): boolean {
+    return this.count >= MAX_ITEMS || this.weight >= MAX_WEIGHT;
+  }
+
+  private delay(): Promise<void> {
+    const { maxDelayMs, share } = this.last.items < MANY_ITEMS ? FEW : MANY;
+    const delayMs = Math.min(maxDelayMs, Math.max(this.batchDelayMs, share * this.last.ms));
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, delayMs);
+      this.endDelay = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
   }
 
   private async commitNext(): Promise<void> {
@@ -86,7 +107,7 @@ export class BatchQueue<T> {
     } catch (error) {
       for (const { reject } of batch) reject(error);
     }
-    this.lastCommitMs = performance.now() - startedAt;
+    this.last = { ms: performance.now() - startedAt, items: batch.length };
   }
 
   /** At least one item; an item beyond the largest weight is a batch of its own. */
@@ -104,6 +125,7 @@ export class BatchQueue<T> {
       if (items.length > 0) this.waiting.set(group, items);
     }
     this.count -= batch.length;
+    this.weight -= batch.reduce((sum, item) => sum + item.weight, 0);
     return batch;
   }
 }
