@@ -23,7 +23,7 @@ export function setUp(
   logger: Logger,
   hasCollector = false,
 ): Drain {
-  const drain = setUpHttp(app, config, logger, config.publicPath);
+  const drain = setUpHttp(app, config, logger, config);
   if (config.corsOrigins.length > 0) allowOrigins(app, config.corsOrigins);
   app.use(refuseSenders(config, app.get(RefusedSenders)), abortSignal(config.clickhouse.queryTimeoutSeconds));
   app.setGlobalPrefix(config.publicPath, { exclude: AT_ROOT });

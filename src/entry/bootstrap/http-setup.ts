@@ -90,13 +90,14 @@ function compressIfAccepted(request: Request, response: Response, next: NextFunc
 /**
  * HTTP setup of all applications of the service: request IDs, one log line per request, one format of errors.
  *
- * @param publicPath the path before the application's `/v1`
+ * @param reads set for an application that is read: the path before its `/v1`. Its bodies are compressed; a
+ * collector's are short
  */
 export function setUpHttp(
   app: NestExpressApplication,
   config: Config,
   logger: Logger,
-  publicPath = '',
+  reads?: Pick<Config, 'publicPath'>,
 ): Drain {
   const drain = new Drain();
   app.set('trust proxy', config.trustProxy);
@@ -114,11 +115,11 @@ export function setUpHttp(
   if (config.trustProxy === false) app.use(warnOnForwarding(logger));
   app.use(
     normalizeRequestTarget,
-    requestId(publicPath),
+    requestId(reads?.publicPath ?? ''),
     log,
     drain.middleware,
     requireHost,
-    compressIfAccepted,
+    ...(reads ? [compressIfAccepted] : []),
     readers.holdBodies,
   );
   app.useGlobalFilters(new ApiExceptionFilter());
