@@ -49,24 +49,28 @@ ENGINE = Null;
 CREATE TABLE IF NOT EXISTS {database}.request_counts ON CLUSTER {cluster} AS {database}.request_counts_local
 ENGINE = Distributed('{cluster}', '{database}', 'request_counts_local', sipHash64(app_id));
 -- statement
--- The bins of what is counted, one row each: how many requests of which status are in which bin.
-CREATE TABLE IF NOT EXISTS request_bins
--- cluster: CREATE TABLE IF NOT EXISTS {database}.request_bins_local ON CLUSTER {cluster}
+-- What is counted, one row for each sum: the row of measure `requests` has all requests, in k = 0, and their bytes; the rows
+-- of the other measures have the requests of bin k, without bytes. So counts and bins are in one table of each period: each
+-- further table and its view cost a block some milliseconds, whatever its size.
+CREATE TABLE IF NOT EXISTS request_sums
+-- cluster: CREATE TABLE IF NOT EXISTS {database}.request_sums_local ON CLUSTER {cluster}
 (
-    app_id      UInt32,
-    timestamp   DateTime64(3, 'UTC'),
-    app_env_id  UInt32,
-    endpoint_id UInt32,
-    consumer_id UInt32,
-    status_code UInt16,
-    measure     Enum8('time' = 0, 'received' = 1, 'sent' = 2),
-    k           Int16,
-    n           UInt64
+    app_id         UInt32,
+    timestamp      DateTime64(3, 'UTC'),
+    app_env_id     UInt32,
+    endpoint_id    UInt32,
+    consumer_id    UInt32,
+    status_code    UInt16,
+    measure        Enum8('time' = 0, 'received' = 1, 'sent' = 2, 'requests' = 3),
+    k              Int16,
+    n              UInt64,
+    bytes_received UInt64,
+    bytes_sent     UInt64
 )
 ENGINE = Null;
 -- cluster statement
-CREATE TABLE IF NOT EXISTS {database}.request_bins ON CLUSTER {cluster} AS {database}.request_bins_local
-ENGINE = Distributed('{cluster}', '{database}', 'request_bins_local', sipHash64(app_id));
+CREATE TABLE IF NOT EXISTS {database}.request_sums ON CLUSTER {cluster} AS {database}.request_sums_local
+ENGINE = Distributed('{cluster}', '{database}', 'request_sums_local', sipHash64(app_id));
 -- statement
 -- Landing table for what is logged. Headers and bodies stand before `trace_id` and `exception` in the captured JSON; names in
 -- them are no names of members, or have escaped quotes. The engine rejects JSON with numbers out of range, and attributes of
@@ -123,12 +127,25 @@ SELECT
 FROM requests;
 -- cluster: FROM {database}.requests_local;
 -- statement
-CREATE MATERIALIZED VIEW IF NOT EXISTS request_bins_mv TO request_bins AS
--- cluster: CREATE MATERIALIZED VIEW IF NOT EXISTS {database}.request_bins_mv ON CLUSTER {cluster} TO {database}.request_bins_local AS
-SELECT app_id, timestamp, app_env_id, endpoint_id, consumer_id, status_code, bin.1 AS measure, bin.2 AS k, bin.3 AS n
-FROM request_counts
--- cluster: FROM {database}.request_counts_local
-ARRAY JOIN bins AS bin;
+CREATE MATERIALIZED VIEW IF NOT EXISTS request_sums_mv TO request_sums AS
+-- cluster: CREATE MATERIALIZED VIEW IF NOT EXISTS {database}.request_sums_mv ON CLUSTER {cluster} TO {database}.request_sums_local AS
+SELECT
+    app_id,
+    timestamp,
+    app_env_id,
+    endpoint_id,
+    consumer_id,
+    status_code,
+    s.1 AS measure,
+    s.2 AS k,
+    s.3 AS n,
+    if(measure = 'requests', c.bytes_received, 0) AS bytes_received,
+    if(measure = 'requests', c.bytes_sent, 0) AS bytes_sent
+FROM request_counts AS c
+-- cluster: FROM {database}.request_counts_local AS c
+ARRAY JOIN arrayPushFront(
+    CAST(bins AS Array(Tuple(Enum8('time' = 0, 'received' = 1, 'sent' = 2, 'requests' = 3), Int16, UInt64))),
+    ('requests', 0, requests)) AS s;
 -- statement
 -- What is older than the logs' retention would only be written to be dropped.
 CREATE MATERIALIZED VIEW IF NOT EXISTS logged_requests_mv TO logged_requests AS

@@ -7,17 +7,18 @@ import {
   formatBatchTime,
 } from '../../src/write/batch-log.js';
 import { dateTime64 } from '../../src/records/names/id-generator.js';
-import { BINS_TABLES, COUNTS_TABLES } from '../setup/rollups.js';
+import { COUNTS_TABLES } from '../setup/rollups.js';
 import { type OpenStore, openStore } from '../setup/store.js';
 
 const APP = 1;
-/** The tables that count by endpoint, and in which column. */
-const COUNTED: Record<string, string> = {
-  ...Object.fromEntries(COUNTS_TABLES.map((table) => [table, 'requests'])),
-  ...Object.fromEntries(BINS_TABLES.map((table) => [table, 'n'])),
-  errors_v1: 'errors',
-  error_counts_per_15m_v1: 'errors',
-};
+/** What is counted by endpoint, and in which table. */
+const COUNTED = [
+  ...['requests', 'time'].flatMap((measure) =>
+    COUNTS_TABLES.map((table) => [`sumIf(n, measure = '${measure}')`, table]),
+  ),
+  ['sum(errors)', 'errors_v1'],
+  ['sum(errors)', 'error_counts_per_15m_v1'],
+] as const;
 
 describe('BatchLog', () => {
   let open: OpenStore;
@@ -63,28 +64,27 @@ describe('BatchLog', () => {
   };
   /** Requests counted and logged for an endpoint, in each table behind the landing tables. */
   const stored = async (endpoint_id: number) => {
-    const counted = Object.entries(COUNTED).map(
-      ([table, column]) =>
-        `SELECT sum(${column}) AS n FROM ${table} WHERE endpoint_id = {endpoint_id:UInt32}`,
+    const counted = COUNTED.map(
+      ([sum, table]) => `SELECT ${sum} AS counted FROM ${table} WHERE endpoint_id = {endpoint_id:UInt32}`,
     );
     const reported = ['instance_resources_v1', 'instance_versions_v1'].map(
-      (table) => `SELECT count() AS n FROM ${table} WHERE app_env_id = {endpoint_id:UInt32}`,
+      (table) => `SELECT count() AS counted FROM ${table} WHERE app_env_id = {endpoint_id:UInt32}`,
     );
     const ofEndpoint = 'SELECT request_uuid FROM request_logs_v1 WHERE endpoint_id = {endpoint_id:UInt32}';
     const logged = ['request_logs_v1', 'request_details_v1'].map(
-      (table) => `SELECT count() AS n FROM ${table} WHERE request_uuid IN (${ofEndpoint})`,
+      (table) => `SELECT count() AS counted FROM ${table} WHERE request_uuid IN (${ofEndpoint})`,
     );
     const responses = [...counted, ...reported, ...logged].map((sql) =>
-      open.store.rows<{ n: number }>('test', sql, { endpoint_id }),
+      open.store.rows<{ counted: number }>('test', sql, { endpoint_id }),
     );
-    return (await Promise.all(responses)).map(([row]) => row!.n);
+    return (await Promise.all(responses)).map(([row]) => row!.counted);
   };
   const filterUnseen = async (messages: readonly MessageKey[], log = new BatchLog(open.store)) => {
     const sorted = await log.filterUnseen(messages);
     expect(sorted.rejected.size).toBe(0);
     return sorted.unseen;
   };
-  const ONCE = Array.from({ length: Object.keys(COUNTED).length + 4 }, () => 1);
+  const ONCE = Array.from({ length: COUNTED.length + 4 }, () => 1);
 
   it('returns a message that was never appended as unseen', async () => {
     const messages = [buildMessage(), buildMessage()];

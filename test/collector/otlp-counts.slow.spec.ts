@@ -63,7 +63,7 @@ async function counted(more: object = {}): Promise<Counted[]> {
 async function countBins(): Promise<number> {
   const [row] = await service.api.store.rows<{ n: number }>(
     'test.bins',
-    "SELECT sum(n) AS n FROM bins_per_15m_v1 WHERE app_id = {app_id:UInt32} AND measure = 'time'",
+    "SELECT sum(n) AS n FROM counts_per_15m_v1 WHERE app_id = {app_id:UInt32} AND measure = 'time'",
     { app_id: client.tenant.appId },
   );
   return row!.n;

@@ -322,21 +322,23 @@ describe('POST /v1/apps/{app_id}/metrics', () => {
       const query = {
         ...planPeriods({ ...range, interval, timezone, byConsumer: false }),
         format: 'ndjson' as const,
-        metrics: ['response_time_p50' as const],
+        // The projection has no statuses.
+        metrics: ['client_errors' as const, 'response_time_p50' as const],
         groupBy: [],
         apdexThresholdMs: 500,
         expectedErrors: [],
         now,
       };
       expect(query.sources.map(({ grain }) => grain)).toEqual(grains);
-      const { sql, params } = buildStatement(query, { sql: '', params: {} });
+      const { sql, params, projections } = buildStatement(query, { sql: '', params: {} });
+      expect(projections).toBe(true);
       const plan = await app.store.rows<{ explain: string }>('test.plan', `SELECT * FROM (EXPLAIN ${sql})`, {
         ...params,
         app_id: tenant.appId,
       });
       const reads = plan.flatMap(({ explain }) => /ReadFromMergeTree \((.*)\)/.exec(explain)?.[1] ?? []);
       expect(reads.filter((read) => read === 'sums_of_app')).toHaveLength(1);
-      expect(reads.filter((read) => /bins_per_(?:hour|day)/.test(read))).toEqual([]);
+      expect(reads.filter((read) => /counts_per_(?:hour|day)/.test(read))).toHaveLength(1);
       expect(reads).toHaveLength(2 * grains.length);
     });
 
@@ -591,7 +593,7 @@ describe('POST /v1/apps/{app_id}/metrics', () => {
     await write(`INSERT INTO consumer_groups_v1 (app_id, id, name, created_at)
       SELECT {app_id:UInt32}, number + 1, toString(number + 1), now64(3) FROM numbers(999)`);
     await write(`INSERT INTO counts_per_15m_by_consumer_v1
-      SELECT {app_id:UInt32}, number + 1, fromUnixTimestamp(${midnight / SECOND}), 1, 1, 200, 2, 0, 0 FROM numbers(1000000)`);
+      SELECT {app_id:UInt32}, 'requests', number + 1, fromUnixTimestamp(${midnight / SECOND}), 1, 1, 200, 0, 2, 0, 0 FROM numbers(1000000)`);
     const rows = await tenant.metrics({ ...window, metrics: ['requests'], group_by: ['consumer_group'] });
     expect(rows).toHaveLength(1000);
     expect(new Set(rows.map(({ requests }) => requests))).toEqual(new Set([2_000]));
@@ -870,8 +872,8 @@ describe('POST /v1/apps/{app_id}/metrics', () => {
       await tenant.write({ timestamp: midnight });
       await app.store.command(
         `INSERT INTO counts_per_minute_v1
-        SELECT {app_id:UInt32}, toDateTime({midnight:UInt32} + number % ${PERIODS} * 60, 'UTC'), 1, 0,
-          intDiv(number, ${PERIODS}) + 1, 200, number % 7 + 1, number, 2 * number
+        SELECT {app_id:UInt32}, 'requests', toDateTime({midnight:UInt32} + number % ${PERIODS} * 60, 'UTC'), 1, 0,
+          intDiv(number, ${PERIODS}) + 1, 200, 0, number % 7 + 1, number, 2 * number
         FROM numbers(${ROWS * PERIODS})`,
         { app_id: tenant.appId, midnight: midnight / SECOND },
       );
@@ -1105,7 +1107,7 @@ describe('POST /v1/apps/{app_id}/metrics', () => {
       await tenant.write({ timestamp: midnight });
       await app.store.command(
         `INSERT INTO counts_per_minute_v1
-        SELECT {app_id:UInt32}, toDateTime({midnight:UInt32} + intDiv(number, 1000) * 60, 'UTC'), 1, 0, number % 1000 + 1, 200, 1, 0, 0
+        SELECT {app_id:UInt32}, 'requests', toDateTime({midnight:UInt32} + intDiv(number, 1000) * 60, 'UTC'), 1, 0, number % 1000 + 1, 200, 0, 1, 0, 0
         FROM numbers(1000001)`,
         { app_id: tenant.appId, midnight: midnight / SECOND },
       );

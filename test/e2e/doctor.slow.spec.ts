@@ -157,7 +157,9 @@ type Found = Pick<CheckResult, 'check' | 'finding' | 'cure'>;
   /** As a block that reached the hours but not the quarter-hours. */
   const addToHour = (time: number) => {
     const bucket = `${new Date(time).toISOString().slice(0, 13).replace('T', ' ')}:00:00`;
-    return store.insert('counts_per_hour_v1', [JSON.stringify({ app_id: appId, bucket, requests: 7 })]);
+    return store.insert('counts_per_hour_v1', [
+      JSON.stringify({ app_id: appId, measure: 'requests', bucket, n: 7 }),
+    ]);
   };
   const removeFromHours = () =>
     store.command('ALTER TABLE counts_per_hour_v1 DELETE WHERE app_env_id = 0 SETTINGS mutations_sync = 2');

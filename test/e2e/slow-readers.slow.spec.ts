@@ -113,7 +113,7 @@ describe('clients that read their responses slowly', () => {
     const minute = Math.floor(start / 60_000) * 60;
     await app.store.command(
       `INSERT INTO counts_per_minute_v1
-      SELECT {app_id:UInt32}, toDateTime({minute:UInt32}, 'UTC'), 1, 0, number + 1, 200, 1, number, number
+      SELECT {app_id:UInt32}, 'requests', toDateTime({minute:UInt32}, 'UTC'), 1, 0, number + 1, 200, 0, 1, number, number
       FROM numbers(120000)`,
       { app_id: one.appId, minute },
     );

@@ -231,7 +231,7 @@ describe('the product on Distributed tables', () => {
     expect(altered.filter((sql) => !/^ALTER TABLE \w+_local ON CLUSTER two DELETE/.test(sql))).toEqual([]);
     const sums = await Promise.all(
       ['minute', '15m', 'hour', 'day'].map(async (grain) => {
-        const sql = `SELECT sum(requests) AS requests FROM counts_per_${grain}_v1_local WHERE app_id = ${other.id}`;
+        const sql = `SELECT sum(n) AS requests FROM counts_per_${grain}_v1_local WHERE app_id = ${other.id} AND measure = 'requests'`;
         return (await store.rows<{ requests: number }>('test.sums', sql))[0]?.requests;
       }),
     );

@@ -77,7 +77,7 @@ describeWithRedis('a process that stood still until its leases expired', () => {
       jest.restoreAllMocks();
       // What it did not write comes again.
       await stopped.write(appId, [shared, own]);
-      const sql = 'SELECT sum(requests) AS requests FROM counts_per_day_v1 WHERE app_id = {app_id:UInt32}';
+      const sql = `SELECT sum(n) AS requests FROM counts_per_day_v1 WHERE app_id = {app_id:UInt32} AND measure = 'requests'`;
       const logged = 'SELECT count() AS requests FROM request_logs_v1 WHERE app_id = {app_id:UInt32}';
       const count = async (statement: string) =>
         (await open.store.rows<{ requests: number }>('test.count', statement, { app_id: appId }))[0]

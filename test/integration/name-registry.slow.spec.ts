@@ -209,9 +209,9 @@ describe('NameRegistry', () => {
     const probe = (path: string, status_code: number) =>
       buildRequest({ path, is_path_inferred: true, status_code, env: 'prod' });
     const traffic = async () =>
-      rows(`SELECT e.path AS path, toUInt32(sum(t.requests)) AS requests FROM counts_per_day_v1 AS t
+      rows(`SELECT e.path AS path, toUInt32(sum(t.n)) AS requests FROM counts_per_day_v1 AS t
             LEFT JOIN endpoints_v1 AS e FINAL ON e.app_id = t.app_id AND e.id = t.endpoint_id
-            WHERE t.app_id = {app_id:UInt32} GROUP BY path ORDER BY path`);
+            WHERE t.app_id = {app_id:UInt32} AND measure = 'requests' GROUP BY path ORDER BY path`);
 
     it('makes no endpoint while all its responses are 404 or 405; its requests are counted', async () => {
       await writer.write(appId, [probe('/wp-login.php', 404), probe('/.env', 405), probe('/users', 200)]);
@@ -273,9 +273,9 @@ describe('NameRegistry', () => {
       expect(await names('consumer_groups_v1', 'name')).toEqual(['g0', '*']);
       expect(await names('app_envs_v1', 'name')).toEqual(['e0', 'e1', '*']);
       const sums = (await rows(
-        `SELECT e.path AS path, toUInt32(sum(t.requests)) AS requests FROM counts_per_day_v1 AS t
+        `SELECT e.path AS path, toUInt32(sum(t.n)) AS requests FROM counts_per_day_v1 AS t
          INNER JOIN endpoints_v1 AS e FINAL ON e.id = t.endpoint_id
-         WHERE t.app_id = {app_id:UInt32} GROUP BY path ORDER BY path`,
+         WHERE t.app_id = {app_id:UInt32} AND measure = 'requests' GROUP BY path ORDER BY path`,
       )) as { path: string; requests: number }[];
       expect(sums).toEqual([
         { path: '*', requests: 7 },

@@ -12,7 +12,7 @@ import type { CountRecord, RequestRecord } from '../../src/records/request-recor
 import { LocalCoordinator } from '../../src/coordination/writer-coordinator.js';
 import { RequestsWriter } from '../../src/write/requests.writer.js';
 import { buildRequest } from '../factories/request.factory.js';
-import { BINS_TABLES, COUNTS_TABLES, selectSums } from '../setup/rollups.js';
+import { COUNTS_TABLES, selectSums } from '../setup/rollups.js';
 import { type OpenStore, createApp, openStore, reopen } from '../setup/store.js';
 
 /** All that requests leave behind, and how to read it so that merges in the background make no difference. */
@@ -20,7 +20,7 @@ const TRACES: Record<string, string> = {
   logs: 'SELECT * FROM request_logs_v1 WHERE app_id = {app_id:UInt32} ORDER BY request_uuid',
   details: 'SELECT * FROM request_details_v1 WHERE app_id = {app_id:UInt32} ORDER BY request_uuid',
   ledger: 'SELECT * FROM import_ledger_v1 FINAL WHERE app_id = {app_id:UInt32} ORDER BY request_uuid',
-  ...Object.fromEntries([...COUNTS_TABLES, ...BINS_TABLES].map((table) => [table, selectSums(table)])),
+  ...Object.fromEntries(COUNTS_TABLES.map((table) => [table, selectSums(table)])),
   consumers: `SELECT consumer_id, max(last_request_at) FROM consumer_activity_v1
     WHERE app_id = {app_id:UInt32} GROUP BY ALL ORDER BY ALL`,
   endpoints: `SELECT app_env_id, endpoint_id, max(last_request_at) FROM endpoint_activity_v1
@@ -30,14 +30,8 @@ const TRACES: Record<string, string> = {
     UNION ALL SELECT name, id, identifier FROM consumers_v1 FINAL WHERE app_id = {app_id:UInt32} ORDER BY ALL`,
 };
 
-interface Sums {
-  requests: number;
-  bytes_received: number;
-  bytes_sent: number;
-}
-
-interface BinRow {
-  measure: Measure;
+interface SumRow {
+  measure: Measure | 'requests';
   k: number;
   n: number;
 }
@@ -74,16 +68,19 @@ describe('RequestsWriter', () => {
     const found = Object.entries(TRACES).map(async ([name, sql]) => [name, await rows(sql)] as const);
     return Object.fromEntries(await Promise.all(found));
   };
-  const requestsIn = async (table: string) =>
-    add(((await rows(TRACES[table]!)) as Sums[]).map(({ requests }) => requests));
-  const binsIn = async (table: string) => (await rows(TRACES[table]!)) as BinRow[];
+  const requestsIn = async (table: string, measure = 'requests') => {
+    const sums = (await rows(TRACES[table]!)) as SumRow[];
+    return add(sums.filter((sum) => sum.measure === measure).map(({ n }) => n));
+  };
+  const binsIn = async (table: string) =>
+    ((await rows(TRACES[table]!)) as (SumRow & { status_code: number })[]).filter(
+      ({ measure }) => measure !== 'requests',
+    );
   /** Each request counts once in each grain, and its time in one bin. */
   const expectCounted = async (requests: number) => {
-    for (const table of COUNTS_TABLES) expect([table, await requestsIn(table)]).toEqual([table, requests]);
-    for (const table of BINS_TABLES) {
-      const times = (await binsIn(table)).filter(({ measure }) => measure === 'time');
-      expect([table, add(times.map(({ n }) => n))]).toEqual([table, requests]);
-    }
+    for (const table of COUNTS_TABLES)
+      for (const measure of ['requests', 'time'])
+        expect([table, measure, await requestsIn(table, measure)]).toEqual([table, measure, requests]);
   };
   const some = (count: number, overrides: Partial<RequestRecord> = {}) =>
     Array.from({ length: count }, (_, n) =>
@@ -140,9 +137,9 @@ describe('RequestsWriter', () => {
 
     it.each([
       'counts_per_day_mv_v1',
-      'bins_per_minute_mv_v1',
-      'bins_per_15m_by_consumer_mv_v1',
-      'request_bins_mv',
+      'counts_per_minute_mv_v1',
+      'counts_per_15m_by_consumer_mv_v1',
+      'request_sums_mv',
       'request_counts_mv',
     ])('are counted once after a crash before %s, in whichever batches they come again', async (view) => {
       const records = some(25);
@@ -272,9 +269,13 @@ describe('RequestsWriter', () => {
       [status_code, 'received', findBin(record.request_size_bytes!), 1],
       [status_code, 'sent', findBin(record.response_size_bytes!), 1],
     ]);
-    for (const table of BINS_TABLES) {
-      const found = (await rows(TRACES[table]!)) as (BinRow & { status_code: number })[];
-      const bins = found.map(({ status_code, measure, k, n }) => [status_code, measure, k, n]);
+    for (const table of COUNTS_TABLES) {
+      const bins = (await binsIn(table)).map(({ status_code, measure, k, n }) => [
+        status_code,
+        measure,
+        k,
+        n,
+      ]);
       expect(bins.sort()).toEqual(expected.sort());
     }
   });
@@ -282,8 +283,8 @@ describe('RequestsWriter', () => {
   it('counts requests whose time or sizes are not known, in no bin', async () => {
     const unknown = { response_time_ms: null, request_size_bytes: null, response_size_bytes: null };
     await writer.write(appId, some(3, unknown));
-    for (const table of COUNTS_TABLES) expect(await requestsIn(table)).toBe(3);
-    for (const table of BINS_TABLES) expect(await binsIn(table)).toEqual([]);
+    for (const table of COUNTS_TABLES)
+      expect([await requestsIn(table), await binsIn(table)]).toEqual([3, []]);
     const [{ record_json }] = (await rows(TRACES.logs!)) as [{ record_json: string }];
     expect(JSON.parse(`{${record_json}`)).toMatchObject({
       response_time_ms: null,
@@ -330,8 +331,7 @@ describe('RequestsWriter', () => {
 
   it('keeps no minutes of what is older than they are kept', async () => {
     await writer.write(appId, some(2, { timestamp: Date.now() - 32 * 86_400_000 - 60_000 }));
-    const { counts_per_minute_v1, bins_per_minute_v1 } = await traces();
-    expect([counts_per_minute_v1, bins_per_minute_v1]).toEqual([[], []]);
+    expect((await traces()).counts_per_minute_v1).toEqual([]);
     expect([await requestsIn('counts_per_day_v1'), await requestsIn('counts_per_15m_v1')]).toEqual([2, 2]);
   });
 

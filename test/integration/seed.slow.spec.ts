@@ -23,17 +23,17 @@ const FIRST = NOW - 40 * DAY_MS;
 const LATER = FIRST + 100 * MINUTE_MS;
 
 const TRAFFIC = `
-SELECT toUnixTimestamp(bucket) AS slot, sum(t.requests) AS requests, sum(t.bytes_received) AS bytes_received,
+SELECT toUnixTimestamp(bucket) AS slot, sum(t.n) AS requests, sum(t.bytes_received) AS bytes_received,
   sum(t.bytes_sent) AS bytes_sent
-FROM counts_per_15m_v1 AS t WHERE app_id = {app_id:UInt32} GROUP BY slot ORDER BY slot`;
+FROM counts_per_15m_v1 AS t WHERE app_id = {app_id:UInt32} AND measure = 'requests' GROUP BY slot ORDER BY slot`;
 const BY_CONSUMER = `
-SELECT sum(requests) AS requests FROM counts_per_15m_by_consumer_v1
-WHERE app_id = {app_id:UInt32} AND consumer_id != 0`;
+SELECT sum(n) AS requests FROM counts_per_15m_by_consumer_v1
+WHERE app_id = {app_id:UInt32} AND measure = 'requests' AND consumer_id != 0`;
 const BY_STATUS = `
-SELECT status_code, sum(t.requests) AS requests FROM counts_per_day_v1 AS t
-WHERE app_id = {app_id:UInt32} GROUP BY status_code ORDER BY status_code`;
+SELECT status_code, sum(t.n) AS requests FROM counts_per_day_v1 AS t
+WHERE app_id = {app_id:UInt32} AND measure = 'requests' GROUP BY status_code ORDER BY status_code`;
 const BY_TIME = `
-SELECT k, sum(t.n) AS requests FROM bins_per_day_v1 AS t
+SELECT k, sum(t.n) AS requests FROM counts_per_day_v1 AS t
 WHERE app_id = {app_id:UInt32} AND measure = 'time' GROUP BY k ORDER BY k`;
 const LOGGED = `
 SELECT count() AS logged, uniqExact(request_uuid) AS distinct, toUnixTimestamp64Milli(max(timestamp)) AS newest

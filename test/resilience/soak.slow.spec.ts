@@ -194,7 +194,7 @@ describeEmbedded('all ways in and out at once, with readers that do not read and
           const [row] = await store.rows<{ total: number }>('soak.total', sql, { app_id: id });
           return row?.total;
         };
-        const counted = (app: App) => count('counts_per_hour_v1', app, 'sum(requests)');
+        const counted = (app: App) => count('counts_per_hour_v1', app, `sumIf(n, measure = 'requests')`);
         const logged = (app: App) => count('request_logs_v1', app, 'toUInt32(count())');
         expect({
           hub: await counted(hub),

@@ -111,11 +111,12 @@ export class AppMetricsRepository {
     { maxRows, maxResultBytes }: { maxRows?: number; maxResultBytes?: number } = {},
   ): Promise<Buffer> {
     const conditions = joinConditions(scope, filters);
-    const { sql, columns, params } = buildStatement(query, conditions);
+    const { sql, columns, params, projections } = buildStatement(query, conditions);
     const file = { format: query.format, columns, sql, ...(maxRows !== undefined && { maxRows }) };
     return this.store.file(scope, 'app_metrics.query', file, params, {
       threads: THREADS,
       prewhere: conditions.sql !== '',
+      projections,
       ...(maxResultBytes !== undefined && { maxResultBytes }),
     });
   }

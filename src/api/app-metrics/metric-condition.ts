@@ -19,7 +19,7 @@ const NAMES = {
   consumer_group: { column: 'name', find: groupIn },
 } as const;
 
-/** A filter as a condition on the integers of counts and bins: names are looked up first. */
+/** A filter as a condition on the integers of counts: names are looked up first. */
 export function toMetricCondition(filter: MetricFilter, index: number): Predicate {
   const { field } = filter;
   const [kind, param] = [METRIC_FILTERS[field], `filter_${index}`];

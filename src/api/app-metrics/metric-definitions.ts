@@ -7,8 +7,8 @@ const NOT_EXPECTED =
   ' AND (f.endpoint_id, f.status_code) NOT IN arrayZip({expected_endpoint_ids:Array(UInt32)}, {expected_status_codes:Array(UInt16)})';
 
 /**
- * Sums of `counts_*` for the metrics. Each function in a statement takes about a hundredth of the time of a
- * short window.
+ * Sums of the measure `requests` for the metrics. Each function in a statement takes about a hundredth of the
+ * time of a short window.
  *
  * @param isSigned whether the sums must be Int64, which typed formats have
  * @param hasExpected whether the app has expected errors
@@ -17,11 +17,11 @@ export const buildSums = (isSigned: boolean, hasExpected: boolean) => {
   const cast = (sum: string) => (isSigned ? `toInt64(${sum})` : sum);
   const countErrors = (from: number) =>
     cast(
-      `sumIf(f.requests, f.status_code >= ${from} AND f.status_code < ${from + 100}${hasExpected ? NOT_EXPECTED : ''})`,
+      `sumIf(f.n, f.status_code >= ${from} AND f.status_code < ${from + 100}${hasExpected ? NOT_EXPECTED : ''})`,
     );
   return {
-    sum_requests: cast('sum(f.requests)'),
-    sum_known_requests: cast('sumIf(f.requests, f.status_code != 0)'),
+    sum_requests: cast('sum(f.n)'),
+    sum_known_requests: cast('sumIf(f.n, f.status_code != 0)'),
     sum_bytes_received: sumBytes('f.bytes_received'),
     sum_bytes_sent: sumBytes('f.bytes_sent'),
     sum_client_errors: countErrors(400),
@@ -36,7 +36,7 @@ const MEASURES = { response_time: 'time', request_size: 'received', response_siz
 /** Times up to 4 times the threshold are tolerable: two octaves above its bin. */
 export const TOLERABLE_BINS = 2 * BINS_PER_OCTAVE;
 
-/** Sums of `bins_*`, each of one measure. */
+/** Sums of bins, each of one measure. */
 export const BIN_SUMS = {
   timed_requests: { measure: 'time', sql: 'sum(f.n)' },
   satisfied: { measure: 'time', sql: 'sumIf(f.n, f.k <= {satisfying_k:Int16})' },

@@ -33,11 +33,13 @@ export interface MetricsQuery extends MetricPeriods {
 export interface MetricsStatement extends Predicate {
   /** The names of its columns, in their order. */
   readonly columns: readonly string[];
+  /** Whether it has reads for the engine to make of projections. */
+  readonly projections: boolean;
 }
 
 const MEASURES = ['time', 'received', 'sent'] as const satisfies readonly Measure[];
 
-/** For each group field: its key in counts and bins, and its value in a row. */
+/** For each group field: its key in the tables, and its value in a row. */
 const GROUPS: Readonly<Record<GroupField, { key: string; value: string }>> = {
   env: { key: 'app_env_id', value: 'toString(envs.name)' },
   app_version: { key: 'version_index', value: `nullIf(version_names[c.version_index + 1], '')` },
@@ -95,11 +97,14 @@ const FIRST_ENDPOINTS = (column: GroupField) => `(
 const FIRST_ENDPOINT_ID =
   'transform(f.endpoint_id, first_endpoints.1, first_endpoints.2, toUInt32(0)) AS endpoint_id';
 
-/** Columns of the tables for each key. Errors are counted by endpoint and status. */
+/** Columns that each kind of sums reads. Errors are counted by endpoint and status. */
 const VALUES = {
-  counts: ['endpoint_id', 'status_code', 'requests', 'bytes_received', 'bytes_sent'],
+  requests: ['endpoint_id', 'status_code', 'n', 'bytes_received', 'bytes_sent'],
   bins: ['k', 'n'],
 } as const;
+
+/** Ends the reads that have the form of the projection sums_of_app. */
+const PROJECTED = 'GROUP BY bucket, k';
 
 /**
  * Reads no rows, because a file without rows still needs its columns. This table has the columns of every
@@ -108,11 +113,11 @@ const VALUES = {
 const NO_BUCKETS: readonly Source[] = [{ grain: 'minute', only: [] }];
 
 /**
- * The statement of the response's rows. Counts and bins are summed separately, each over the tables of the
- * periods' sources, and joined by period and group. Names of tables and columns come only from the fixed
- * lists of this file.
+ * The statement of the response's rows. Requests and the bins of each measure are summed separately, each
+ * over the tables of the periods' sources, and joined by period and group. Names of tables and columns come
+ * only from the fixed lists of this file.
  *
- * @param conditions on columns of both kinds of tables, each behind an AND
+ * @param conditions on columns of the tables, each behind an AND
  */
 export function buildStatement(query: MetricsQuery, conditions: Predicate): MetricsStatement {
   const groupBy = GROUP_FIELDS.filter((field) => query.groupBy.includes(field));
@@ -147,11 +152,12 @@ export function buildStatement(query: MetricsQuery, conditions: Predicate): Metr
   const sql = `
 ${common}SELECT
   ${values.join(',\n  ')}
-FROM (${summed('counts', { ...edges, ...sums.counts })}
+FROM (${summed('requests', { ...edges, ...sums.counts })}
   HAVING sum_requests > 0
 ) AS c${joined.join('')}${keys.map((key) => JOINED_NAMES[key] ?? '').join('')}
 ORDER BY ${['period_start', ...groupBy].join(', ')}`;
-  return { columns: ['period_start', 'period_end', ...groupBy, ...metrics], sql, params };
+  const columns = ['period_start', 'period_end', ...groupBy, ...metrics];
+  return { columns, sql, params, projections: sql.includes(PROJECTED) };
 }
 
 /** Of each period that has any, when it begins and its number of rows, in the order of the periods. */
@@ -160,7 +166,7 @@ export function buildRowCounts(query: MetricsQuery, conditions: Predicate): Pred
   const { sum_requests } = sums.counts as { sum_requests: string };
   const sql = `
 ${common}SELECT toUnixTimestamp(start) AS start_s, count() AS rows
-FROM (${summed('counts', { start: period.start, sum_requests })}
+FROM (${summed('requests', { start: period.start, sum_requests })}
   HAVING sum_requests > 0
 )
 GROUP BY start_s
@@ -206,9 +212,9 @@ function describeSums(query: MetricsQuery, conditions: Predicate, groupBy: reado
     period,
     keys,
     common: common.length === 0 ? '' : `WITH ${common.join(', ')}\n`,
-    summed: (kind: 'counts' | Measure, aggregates: Readonly<Record<string, string>>) => `
+    summed: (measure: 'requests' | Measure, aggregates: Readonly<Record<string, string>>) => `
   SELECT ${[`${period.key} AS period`, ...keyColumns, ...nameAll(aggregates)].join(', ')}
-  FROM ${readSources(kind, isByOneName, keys, sources, conditions.sql)}
+  FROM ${readSources(measure, isByOneName, keys, sources, conditions.sql)}
   GROUP BY ${['period', ...keys].join(', ')}`,
     sums: {
       counts: Object.fromEntries(counts.filter(([name]) => needed.has(name))),
@@ -256,14 +262,13 @@ function computePercentiles(measure: Measure, ranks: readonly number[]): Readonl
  * ambiguous.
  */
 function readSources(
-  kind: 'counts' | Measure,
+  measure: 'requests' | Measure,
   isByOneName: boolean,
   keys: readonly string[],
   sources: readonly Source[],
   conditions: string,
 ): string {
-  const measured = kind === 'counts' ? '' : `\n      AND measure = '${kind}'`;
-  const table = kind === 'counts' ? 'counts' : 'bins';
+  const kind = measure === 'requests' ? 'requests' : 'bins';
   const tables = sources.flatMap((source, index) => {
     const part = { grain: source.grain, constants: '', condition: buildCondition(source, index) };
     if (part.grain !== '15m_by_consumer') return [part];
@@ -271,25 +276,21 @@ function readSources(
     const marked = `without_consumer AND ${part.condition}`;
     return [part, { grain: '15m', constants: 'WITH 0 AS consumer_id ', condition: marked }];
   });
-  const read = (
-    { grain, condition }: (typeof tables)[number],
-    alias = '',
-  ) => `${table}_per_${grain}_v1${alias}
-    WHERE app_id = {app_id:UInt32}${measured}
+  const read = ({ grain, condition }: (typeof tables)[number], alias = '') => `counts_per_${grain}_v1${alias}
+    WHERE app_id = {app_id:UInt32} AND measure = '${measure}'
       AND ${condition}${conditions.replaceAll('\n', '\n    ')}`;
-  const isOfApp = table === 'bins' && keys.length === 0 && conditions === '';
-  // In the form of the projection sums_of_app.
+  const isOfApp = kind === 'bins' && keys.length === 0 && conditions === '';
   const isSummed = ({ grain }: { grain: string }) => isOfApp && (grain === 'hour' || grain === 'day');
   const [only] = tables;
   const isPlain = !isByOneName && !keys.includes('group_id');
   if (only && tables.length === 1 && isPlain && !isSummed(only)) return read(only, ' AS f');
-  const columns = new Set(['bucket', ...keys.map((key) => NEEDED_COLUMNS[key] ?? key), ...VALUES[table]]);
+  const columns = new Set(['bucket', ...keys.map((key) => NEEDED_COLUMNS[key] ?? key), ...VALUES[kind]]);
   const reads = tables.map((part) =>
     isSummed(part)
       ? `
     SELECT bucket, k, sum(n) AS n
     FROM ${read(part)}
-    GROUP BY bucket, k`
+    ${PROJECTED}`
       : `
     ${part.constants}SELECT ${[...columns].join(', ')}
     FROM ${read(part)}`,

@@ -69,14 +69,14 @@ ORDER BY p.id DESC`;
 
 const REQUESTS = (filter: string, more = '') => `
 SELECT c.consumer_id AS consumer_id, min(c.bucket) AS first_request_at,
-  sumIf(c.requests, c.bucket >= {since:UInt32}) AS requests${more},
+  sumIf(c.n, c.bucket >= {since:UInt32}) AS requests${more},
   multiIf(requests = 0, 'quiet', first_request_at >= {since:UInt32}, 'new', 'returning') AS state
 FROM counts_per_15m_by_consumer_v1 AS c
-WHERE app_id = {app_id:UInt32} AND bucket >= {retained_from:UInt32}${filter}
+WHERE app_id = {app_id:UInt32} AND measure = 'requests' AND bucket >= {retained_from:UInt32}${filter}
 GROUP BY consumer_id`;
 
 const REQUESTS_BEFORE = `,
-  sumIf(c.requests, c.bucket >= {before:UInt32} AND c.bucket < {since:UInt32}) AS requests_before`;
+  sumIf(c.n, c.bucket >= {before:UInt32} AND c.bucket < {since:UInt32}) AS requests_before`;
 
 /** Those with the most requests first. */
 const MOVED = (filter: string) => `
@@ -148,7 +148,8 @@ export class ConsumersRepository {
   ): Promise<ConsumerRequests[]> {
     const ofConsumers = { sql: 'consumer_id IN {ids:Array(UInt32)}', params: { ids } };
     const { sql, params } = and(ofConsumers, ...inScope(scope));
-    return this.store.rows(scope, 'consumers.requests', REQUESTS(sql), { ...params, since, retained_from });
+    const values = { ...params, since, retained_from };
+    return this.store.rows(scope, 'consumers.requests', REQUESTS(sql), values, { projections: false });
   }
 
   /**

@@ -58,7 +58,7 @@ const SEEN_IN = `id IN (
 /** The endpoints of a consumer's requests, in an environment if one is given. */
 const REQUESTED = (filter: string) => `id IN (
     SELECT endpoint_id FROM counts_per_15m_by_consumer_v1
-    WHERE app_id = {app_id:UInt32}${filter}
+    WHERE app_id = {app_id:UInt32} AND measure = 'requests'${filter}
   )`;
 
 /** The newest documents of an app: of each environment the imported one, and the one that was sent. */
@@ -83,17 +83,17 @@ SELECT e.id AS id, e.method AS method, e.path AS path,
 FROM (${listed}
 ) AS e
 LEFT JOIN (
-  SELECT endpoint_id, ${tables.last} WHERE app_id = {app_id:UInt32}${filter}
+  SELECT endpoint_id, ${tables.last} app_id = {app_id:UInt32}${filter}
   GROUP BY endpoint_id
 ) AS l ON l.endpoint_id = e.id
 LEFT JOIN (
-  SELECT endpoint_id, toInt64(sum(n.requests)) AS requests FROM ${tables.counts} AS n
-  WHERE app_id = {app_id:UInt32} AND n.bucket >= {since:UInt32}${filter}
+  SELECT endpoint_id, toInt64(sum(t.n)) AS requests FROM ${tables.counts} AS t
+  WHERE app_id = {app_id:UInt32} AND measure = 'requests' AND t.bucket >= {since:UInt32}${filter}
   GROUP BY endpoint_id
 ) AS r ON r.endpoint_id = e.id
 LEFT JOIN (
-  SELECT endpoint_id, uniqExact(n.consumer_id) AS consumers FROM counts_per_15m_by_consumer_v1 AS n
-  WHERE app_id = {app_id:UInt32} AND n.bucket >= {since:UInt32}${filter}
+  SELECT endpoint_id, uniqExact(t.consumer_id) AS consumers FROM counts_per_15m_by_consumer_v1 AS t
+  WHERE app_id = {app_id:UInt32} AND measure = 'requests' AND t.bucket >= {since:UInt32}${filter}
   GROUP BY endpoint_id
 ) AS c ON c.endpoint_id = e.id
 LEFT JOIN (
@@ -106,11 +106,11 @@ LEFT JOIN (
 ORDER BY path, method, id`;
 /** Where the last request of an endpoint is, and its counts: of all consumers, or by consumer. */
 const OF_ALL = {
-  last: 'max(n.last_request_at) AS at FROM endpoint_activity_v1 AS n',
+  last: 'max(n.last_request_at) AS at FROM endpoint_activity_v1 AS n WHERE',
   counts: 'counts_per_hour_v1',
 };
 const OF_CONSUMER = {
-  last: "toDateTime64(max(n.bucket), 3, 'UTC') AS at FROM counts_per_15m_by_consumer_v1 AS n",
+  last: "toDateTime64(max(n.bucket), 3, 'UTC') AS at FROM counts_per_15m_by_consumer_v1 AS n WHERE measure = 'requests' AND",
   counts: 'counts_per_15m_by_consumer_v1',
 };
 

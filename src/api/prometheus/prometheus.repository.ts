@@ -61,9 +61,9 @@ const NAMED = (table: string, conditions: string) => `(
   FROM (
     SELECT endpoint_id
     FROM ${table} AS f
-    WHERE app_id = {app_id:UInt32} AND bucket >= {ranked_from:UInt32} AND endpoint_id != 0${conditions}
+    WHERE app_id = {app_id:UInt32} AND measure = 'requests' AND bucket >= {ranked_from:UInt32} AND endpoint_id != 0${conditions}
     GROUP BY endpoint_id
-    ORDER BY sumIf(toInt64(f.requests), f.bucket < {origin:UInt32}) DESC, min(f.bucket), endpoint_id
+    ORDER BY sumIf(toInt64(f.n), f.bucket < {origin:UInt32}) DESC, min(f.bucket), endpoint_id
     LIMIT {routes:UInt32}
   )
 ) AS named_ids`;
@@ -91,19 +91,19 @@ const COUNTS = (table: string, conditions: string) =>
     'sum(c.requests) AS requests, sum(c.bytes_received) AS bytes_received, sum(c.bytes_sent) AS bytes_sent',
     `
   SELECT app_env_id, endpoint_id, status_code,
-    sumIf(toInt64(f.requests), f.bucket >= {origin:UInt32}) AS requests,
+    sumIf(toInt64(f.n), f.bucket >= {origin:UInt32}) AS requests,
     sumIf(toInt64(f.bytes_received), f.bucket >= {origin:UInt32}) AS bytes_received,
     sumIf(toInt64(f.bytes_sent), f.bucket >= {origin:UInt32}) AS bytes_sent
   FROM ${table} AS f
-  WHERE app_id = {app_id:UInt32} AND bucket >= {ranked_from:UInt32}${conditions}
+  WHERE app_id = {app_id:UInt32} AND measure = 'requests' AND bucket >= {ranked_from:UInt32}${conditions}
   GROUP BY app_env_id, endpoint_id, status_code`,
   );
 
 // The sum of times is one of whole microseconds: a sum of floating-point numbers depends on their order, so
 // it would fall at times, which Prometheus takes for a restart of the counter.
-const BUCKETS = (counts: string, bins: string, conditions: string, timeBin: string) =>
+const BUCKETS = (table: string, conditions: string, timeBin: string) =>
   BY_LABELS(
-    NAMED(counts, conditions),
+    NAMED(table, conditions),
     `sumMapIf([c.first_bin], [c.n], c.measure = 'time') AS times, toFloat64(sumIf(c.microseconds, c.measure = 'time')) / 1000000 AS seconds,
   sumMapIf([c.first_bin], [c.n], c.measure = 'received') AS received,
   sumMapIf([c.first_bin], [c.n], c.measure = 'sent') AS sent`,
@@ -112,8 +112,8 @@ const BUCKETS = (counts: string, bins: string, conditions: string, timeBin: stri
     if(f.measure = 'time', ${timeBin}, roundDown(toInt32(f.k), {size_bins:Array(Int32)})) AS first_bin,
     sum(toInt64(f.n)) AS n,
     sum(toInt128(toInt64(f.n)) * toInt64(least(round(1000000 * exp2(f.k / ${BINS_PER_OCTAVE})), 1e15))) AS microseconds
-  FROM ${bins} AS f
-  WHERE app_id = {app_id:UInt32} AND bucket >= {origin:UInt32}${conditions}
+  FROM ${table} AS f
+  WHERE app_id = {app_id:UInt32} AND measure != 'requests' AND bucket >= {origin:UInt32}${conditions}
   GROUP BY app_env_id, endpoint_id, status_code, measure, first_bin`,
   );
 
@@ -122,21 +122,20 @@ export class PrometheusRepository {
   constructor(private readonly store: AppScopedStore) {}
 
   findCounts(scope: AppScope, query: ScrapeQuery): Promise<SeriesCounts[]> {
-    const { counts, conditions, params } = describe(scope, query);
-    const sql = COUNTS(counts, conditions);
-    return this.store.rows(scope, 'prometheus.counts', sql, params, { threads: THREADS });
+    const { table, conditions, params, options } = describe(scope, query);
+    return this.store.rows(scope, 'prometheus.counts', COUNTS(table, conditions), params, options);
   }
 
   /** @param isExact whether times keep their bins, of which native histograms are made */
   findBuckets(scope: AppScope, query: ScrapeQuery, isExact: boolean): Promise<SeriesBuckets[]> {
-    const { counts, bins, conditions, params } = describe(scope, query);
+    const { table, conditions, params, options } = describe(scope, query);
     const timeBin = isExact ? 'toInt32(f.k)' : 'roundDown(toInt32(f.k), {time_bins:Array(Int32)})';
     const lists = {
       size_bins: findFirstBins(SIZE_BOUNDS),
       ...(!isExact && { time_bins: findFirstBins(TIME_BOUNDS) }),
     };
-    const sql = BUCKETS(counts, bins, conditions, timeBin);
-    return this.store.rows(scope, 'prometheus.buckets', sql, { ...params, ...lists }, { threads: THREADS });
+    const sql = BUCKETS(table, conditions, timeBin);
+    return this.store.rows(scope, 'prometheus.buckets', sql, { ...params, ...lists }, options);
   }
 }
 
@@ -145,9 +144,9 @@ function describe(scope: AppScope, { origin, rankedFrom, routes, limit }: Scrape
   const grain = scope.consumerId === undefined ? 'day' : '15m_by_consumer';
   const conditions = and(...inScope(scope));
   return {
-    counts: `counts_per_${grain}_v1`,
-    bins: `bins_per_${grain}_v1`,
+    table: `counts_per_${grain}_v1`,
     conditions: conditions.sql,
+    options: { threads: THREADS, prewhere: conditions.sql !== '', projections: false },
     params: { ...conditions.params, origin, ranked_from: rankedFrom, routes, limit },
   };
 }

@@ -23,12 +23,12 @@ WITH ${key} AS period
 SELECT
   toUnixTimestamp(${start}) AS start,
   concat(
-    '"requests":', toString(sum(t.requests) AS requests),
+    '"requests":', toString(sum(t.n) AS requests),
     ',"bytes_received":', toString(${sumBytes('t.bytes_received')}),
     ',"bytes_sent":', toString(${sumBytes('t.bytes_sent')})
   ) AS json
 FROM counts_per_${grain}_v1 AS t
-WHERE app_id = {app_id:UInt32}
+WHERE app_id = {app_id:UInt32} AND measure = 'requests'
   AND bucket >= toDateTime({from:UInt32}, 'UTC')
   AND bucket < toDateTime({to:UInt32}, 'UTC')${filter}
 GROUP BY period
@@ -61,7 +61,7 @@ export class TrafficRepository {
     const period = describePeriods('bucket', bounds, [grain]);
     const { sql, params } = and(envIs(filter.app_env_id), consumerIs(filter.consumer_id), ...inScope(scope));
     const values = { ...params, ...period.params, from, to, limit };
-    const options = { threads: THREADS, prewhere: sql !== '' };
+    const options = { threads: THREADS, prewhere: sql !== '', projections: false };
     return this.store.rows(scope, 'traffic.sums', SUM(grain, period, sql), values, options);
   }
 }

@@ -59,32 +59,25 @@ const WHOLE_DAYS = `app_id = {app_id:UInt32} AND toUInt32(day) * ${DAY_SECONDS} 
   AND (toUInt32(day) + 1) * ${DAY_SECONDS} <= {until:UInt32}`;
 
 const REQUESTS = `
-SELECT sum(requests) AS requests, ${sumBytes('bytes_received')} AS bytes_received, ${sumBytes('bytes_sent')} AS bytes_sent
-FROM counts_per_hour_v1 WHERE ${IN_WINDOW('bucket')}`;
+SELECT sum(n) AS requests, ${sumBytes('bytes_received')} AS bytes_received, ${sumBytes('bytes_sent')} AS bytes_sent
+FROM counts_per_hour_v1 WHERE measure = 'requests' AND ${IN_WINDOW('bucket')}`;
 const COUNT = (table: string, condition: string) => `SELECT count() AS rows FROM ${table} WHERE ${condition}`;
 /**
  * Without deduplication, because the same days may have been rebuilt before, and deleted since. The rows are
  * inserted through the table, whichever shard has the app.
  */
-const REBUILD = (table: string, keys: string, sums: readonly string[]) => `
-INSERT INTO ${table}_per_day_v1 (bucket, ${keys}, ${sums.join(', ')})
+const REBUILD_DAYS = `
+INSERT INTO counts_per_day_v1 (bucket, app_id, measure, app_env_id, endpoint_id, status_code, k, n, bytes_received, bytes_sent)
 SETTINGS insert_deduplicate = 0, parallel_distributed_insert_select = 0
-SELECT toStartOfDay(h.bucket), ${keys}, ${sums.map((column) => `sum(h.${column})`).join(', ')}
-FROM ${table}_per_hour_v1 AS h
+SELECT toStartOfDay(h.bucket), app_id, measure, app_env_id, endpoint_id, status_code, k,
+  sum(h.n), sum(h.bytes_received), sum(h.bytes_sent)
+FROM counts_per_hour_v1 AS h
 WHERE ${OTHER_HOURS}
 GROUP BY ALL`;
-const REBUILT_DAYS = [
-  REBUILD('counts', 'app_id, app_env_id, endpoint_id, status_code', [
-    'requests',
-    'bytes_received',
-    'bytes_sent',
-  ]),
-  REBUILD('bins', 'app_id, measure, app_env_id, endpoint_id, status_code, k', ['n']),
-];
 
 /**
- * Deletes the counts of an app in a window of whole hours from every table of counts and bins, and on request
- * what was logged.
+ * Deletes the counts of an app in a window of whole hours from every table of counts, and on request what was
+ * logged.
  *
  *     pause writes ──▶ apply batches ──▶ begin deletions ──▶ rebuild days ──▶ resume writes ──▶ wait for the
  *     deletions
@@ -149,7 +142,7 @@ export class CountsDeletion {
         await this.change(
           `${buildDelete(table, condition)} SETTINGS mutations_sync = ${PENDING.includes(table.name) ? 2 : 0}`,
         );
-      for (const sql of REBUILT_DAYS) await this.change(sql);
+      await this.change(REBUILD_DAYS);
       return found;
     });
     // A deletion without rows ends after the deletions before it.

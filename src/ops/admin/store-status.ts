@@ -27,8 +27,8 @@ interface TableRow {
 const STORED_TABLES = [
   ['request logs', 'request_logs_v1', 'timestamp'],
   ['request details', 'request_details_v1', 'timestamp'],
-  ['traffic by quarter-hour', 'counts_per_15m_v1', 'bucket'],
-  ['traffic by day', 'counts_per_day_v1', 'bucket'],
+  ['traffic by quarter-hour', "counts_per_15m_v1 WHERE measure = 'requests'", 'bucket'],
+  ['traffic by day', "counts_per_day_v1 WHERE measure = 'requests'", 'bucket'],
   ['errors', 'errors_v1', 'timestamp'],
   ['spans', 'spans_v1', 'fromUnixTimestamp64Nano(start_time_ns)'],
   ['application logs', 'application_logs_v1', 'fromUnixTimestamp64Nano(timestamp_ns)'],

@@ -45,8 +45,6 @@ WHERE p.requests > 0 AND p.received_at < now() - {delay:UInt32} - ${LATE_SPANS_S
  * so their totals differ while requests arrive.
  */
 const WHOLE_DAYS = `bucket >= toStartOfDay(now('UTC')) - INTERVAL 30 DAY AND bucket < toStartOfDay(now('UTC'))`;
-/** The column whose total must be the same in each table as in the quarter-hours. */
-const TOTALS = { counts: 'requests', bins: 'n' } as const;
 /**
  * The rollups, each with the condition for its quarter-hours; rows without a consumer are only in the
  * quarter-hours.
@@ -130,24 +128,21 @@ export class DoctorRepository {
     return row ?? { late: 0, since: '' };
   }
 
-  /** Rollups whose totals of the 30 days before today (UTC) differ from those of their source. */
+  /** Rollups whose requests in the 30 days before today (UTC) differ from those of their source. */
   async compareRollups(): Promise<RollupDifference[]> {
-    const differences: RollupDifference[] = [];
-    for (const [kind, value] of Object.entries(TOTALS)) {
-      const source = `${kind}_per_15m_v1`;
-      const total = (table: string, which: string) =>
-        `(SELECT toInt64(sum(${value})) FROM ${table} WHERE ${WHOLE_DAYS} AND ${which})`;
-      const columns = Object.entries(ROLLUPS).map(([grain, which]) => {
-        const table = `${kind}_per_${grain}_v1`;
-        return `${total(table, '1')} - ${total(source, which)} AS ${table}`;
-      });
-      const [row = {}] = await this.store.rows<Record<string, number>>(
-        'doctor.rollups',
-        `SELECT ${columns.join(', ')}`,
-      );
-      for (const [table, difference] of Object.entries(row))
-        if (difference !== 0) differences.push({ table, source, difference });
-    }
-    return differences;
+    const source = 'counts_per_15m_v1';
+    const total = (table: string, which: string) =>
+      `(SELECT toInt64(sum(n)) FROM ${table} WHERE measure = 'requests' AND ${WHOLE_DAYS} AND ${which})`;
+    const columns = Object.entries(ROLLUPS).map(([grain, which]) => {
+      const table = `counts_per_${grain}_v1`;
+      return `${total(table, '1')} - ${total(source, which)} AS ${table}`;
+    });
+    const [row = {}] = await this.store.rows<Record<string, number>>(
+      'doctor.rollups',
+      `SELECT ${columns.join(', ')}`,
+    );
+    return Object.entries(row).flatMap(([table, difference]) =>
+      difference === 0 ? [] : { table, source, difference },
+    );
   }
 }

@@ -1,8 +1,7 @@
 import type { Parameters } from '../../store/client/query-parameters.js';
 
 /**
- * The tables of counts and of bins, by the width of their buckets, which begin at multiples of it since the
- * epoch.
+ * The tables of counts, by the width of their buckets, which begin at multiples of it since the epoch.
  */
 export type Grain = 'day' | 'hour' | '15m' | '15m_by_consumer' | 'minute';
 

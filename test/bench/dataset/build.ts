@@ -35,7 +35,7 @@ async function build(rows: number, anchor: number, exportRows?: number): Promise
       to: Math.floor(start / QUARTER_MS) * QUARTER_MS,
       requestsPerQuarter: rows / ((LOG_DAYS * DAY_MS) / QUARTER_MS),
     };
-    for (const statement of [...insertCounts(past), ...insertCountsByConsumer(past, rows)])
+    for (const statement of [...insertCounts(past), insertCountsByConsumer(past, rows)])
       await run(store, statement);
     const old = rows - YOUNG_BLOCK * YOUNG_BLOCKS;
     for (const [from, to] of [...toSlices(0, old, SLICE), ...toSlices(old, rows, YOUNG_BLOCK)]) {
@@ -91,7 +91,7 @@ async function mergeOld(store: ClickHouse) {
 
 const CLOSED = `
 SELECT table, partition_id FROM system.parts
-WHERE active AND database = currentDatabase() AND match(table, '^(request|counts|bins)_')
+WHERE active AND database = currentDatabase() AND match(table, '^(request|counts)_')
 GROUP BY table, partition_id
 HAVING count() > 1 AND (table, partition_id) NOT IN (
   SELECT table, max(partition_id) FROM system.parts WHERE active AND database = currentDatabase() GROUP BY table

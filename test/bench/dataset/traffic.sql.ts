@@ -85,25 +85,20 @@ function buildBins(measure: string, value: string, most: number): string {
       range(least(counted, ${most})))`;
 }
 
-/** The same time by consumer, thinned: so many rows for each row of the logs, straight into the tables. */
-export function insertCountsByConsumer({ from, to }: Past, rows: number): string[] {
+/** The same time by consumer, thinned: so many requests for each row of the logs, straight into the table. */
+export function insertCountsByConsumer({ from, to }: Past, rows: number): string {
   const count = rows * CONSUMER_HISTORY;
   const quarters = Math.floor((to - from) / QUARTER_MS);
   const bucket = `toDateTime(toUInt32(${from / 1000} + intDiv(number * ${quarters}, ${count}) * ${QUARTER_MS / 1000}), 'UTC')`;
-  return [
-    `
-INSERT INTO counts_per_15m_by_consumer_v1 (app_id, consumer_id, bucket, app_env_id, endpoint_id, status_code, requests,
+  const findBin = (value: string) => `toInt16(round(32 * log2(greatest(${value}, 0.001))))`;
+  return `
+INSERT INTO counts_per_15m_by_consumer_v1 (app_id, measure, consumer_id, bucket, app_env_id, endpoint_id, status_code, k, n,
   bytes_received, bytes_sent)
-WITH ${APP} AS app
-SELECT app, ${consumerId('app', CONSUMER)}, ${bucket}, ${envId('app', ENV)}, ${endpointId('app', RANKED_ENDPOINT)},
-  if(${unit(34)} < ${FAILED_SHARE}, 404, 200), 1, 400, 900
-FROM numbers(${count})`,
-    `
-INSERT INTO bins_per_15m_by_consumer_v1 (app_id, measure, consumer_id, bucket, app_env_id, endpoint_id, status_code, k, n)
 WITH ${APP} AS app, ${RANKED_ENDPOINT} AS endpoint
-SELECT app, bin.1, ${consumerId('app', CONSUMER)}, ${bucket}, ${envId('app', ENV)}, ${endpointId('app', 'endpoint')},
-  if(${unit(34)} < ${FAILED_SHARE}, 404, 200), toInt16(round(32 * log2(greatest(bin.2, 0.001)))), 1
+SELECT app, sum.1, ${consumerId('app', CONSUMER)}, ${bucket}, ${envId('app', ENV)}, ${endpointId('app', 'endpoint')},
+  if(${unit(34)} < ${FAILED_SHARE}, 404, 200), sum.2, 1, sum.3, sum.4
 FROM numbers(${count})
-ARRAY JOIN [('time', ${latencyMs('endpoint')} / 1000), ('sent', toFloat64(${bytesSent('endpoint')}))] AS bin`,
-  ];
+ARRAY JOIN [('requests', toInt16(0), 400, 900),
+  ('time', ${findBin(`${latencyMs('endpoint')} / 1000`)}, 0, 0),
+  ('sent', ${findBin(bytesSent('endpoint'))}, 0, 0)] AS sum`;
 }

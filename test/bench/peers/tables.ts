@@ -25,8 +25,8 @@ const rollup = (name: string, source: string): PeerTable => ({
   name,
   columns:
     'app_id int, bucket timestamp, app_env_id int, endpoint_id int, status_code smallint, requests bigint, bytes_received bigint, bytes_sent bigint',
-  select: `SELECT app_id, bucket, app_env_id, endpoint_id, status_code, sum(requests), sum(bytes_received), sum(bytes_sent)
-    FROM ${source} GROUP BY ALL ORDER BY ALL`,
+  select: `SELECT app_id, bucket, app_env_id, endpoint_id, status_code, sum(n), sum(bytes_received), sum(bytes_sent)
+    FROM ${source} WHERE measure = 'requests' GROUP BY ALL ORDER BY ALL`,
   indexes: [`UNIQUE INDEX ON ${name} (app_id, bucket, app_env_id, endpoint_id, status_code)`],
 });
 
@@ -40,7 +40,7 @@ const bins = (grain: string, consumer = ''): PeerTable => {
     name,
     columns: `app_id int, ${consumer && 'consumer_id int, '}bucket timestamp, app_env_id int, endpoint_id int,
       status_code smallint, k smallint, n bigint`,
-    select: `SELECT ${keys}, k, n FROM ${name}_v1 FINAL WHERE measure = 'time' ORDER BY ${keys}, k`,
+    select: `SELECT ${keys}, k, n FROM counts_per_${grain}_v1 FINAL WHERE measure = 'time' ORDER BY ${keys}, k`,
     indexes: [`INDEX ON ${name} (app_id, bucket)`],
   };
 };
@@ -110,8 +110,8 @@ export const PEER_TABLES: readonly PeerTable[] = [
     name: 'counts_per_minute',
     columns:
       'app_id int, bucket timestamp, app_env_id int, endpoint_id int, status_code smallint, requests bigint',
-    select: `SELECT app_id, bucket, app_env_id, endpoint_id, status_code, sum(requests)
-      FROM counts_per_minute_v1 GROUP BY ALL ORDER BY ALL`,
+    select: `SELECT app_id, bucket, app_env_id, endpoint_id, status_code, sum(n)
+      FROM counts_per_minute_v1 WHERE measure = 'requests' GROUP BY ALL ORDER BY ALL`,
     indexes: ['INDEX ON counts_per_minute (app_id, bucket)'],
   },
   {
@@ -120,10 +120,10 @@ export const PEER_TABLES: readonly PeerTable[] = [
       'app_id int, consumer_id int, bucket timestamp, app_env_id int, endpoint_id int, status_code smallint, requests bigint, bytes_received bigint, bytes_sent bigint',
     // Requests without a consumer are a group too.
     select: `SELECT * FROM (
-        SELECT app_id, toNullable(consumer_id), bucket, app_env_id, endpoint_id, status_code, requests, bytes_received, bytes_sent
-        FROM counts_per_15m_by_consumer_v1 FINAL
-        UNION ALL SELECT app_id, NULL, bucket, app_env_id, endpoint_id, status_code, requests, bytes_received, bytes_sent
-        FROM counts_per_15m_v1 FINAL WHERE without_consumer
+        SELECT app_id, toNullable(consumer_id), bucket, app_env_id, endpoint_id, status_code, n, bytes_received, bytes_sent
+        FROM counts_per_15m_by_consumer_v1 FINAL WHERE measure = 'requests'
+        UNION ALL SELECT app_id, NULL, bucket, app_env_id, endpoint_id, status_code, n, bytes_received, bytes_sent
+        FROM counts_per_15m_v1 FINAL WHERE measure = 'requests' AND without_consumer
       ) ORDER BY ALL`,
     indexes: [
       'UNIQUE INDEX ON counts_per_15m_by_consumer (app_id, consumer_id, bucket, app_env_id, endpoint_id, status_code)',

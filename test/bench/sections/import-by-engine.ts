@@ -53,7 +53,8 @@ try {
   await store.command(insertFile(file), undefined, { timeoutMs: STATEMENT_WITHIN_MS });
   const seconds = (performance.now() - startedAt) / 1000;
   const { user, system } = process.cpuUsage(before);
-  const counted = 'SELECT sum(requests) AS requests FROM counts_per_day_v1 WHERE app_id = 1';
+  const counted =
+    "SELECT sum(n) AS requests FROM counts_per_day_v1 WHERE app_id = 1 AND measure = 'requests'";
   const [row] = await store.rows<{ requests: number }>('counted', counted);
   if (row?.requests !== 2 * Number(lines))
     throw new Error(`${row?.requests} requests instead of ${lines} of the import and as many of the engine`);

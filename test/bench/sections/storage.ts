@@ -15,7 +15,7 @@ export async function measureStorage(server: Child<ServerHandlers>): Promise<Tab
     'sql',
     `SELECT table, count(), sum(rows), sum(bytes_on_disk) FROM system.parts
      WHERE active AND database = currentDatabase()
-       AND (table LIKE 'request%' OR table LIKE 'counts%' OR table LIKE 'bins%' OR table LIKE 'import%' OR table LIKE 'error%' OR table LIKE 'instance%')
+       AND (table LIKE 'request%' OR table LIKE 'counts%' OR table LIKE 'import%' OR table LIKE 'error%' OR table LIKE 'instance%')
      GROUP BY table ORDER BY table`,
   );
   return text

@@ -17,7 +17,7 @@ export interface StoreFigures extends Requests {
 const TABLES = `
 SELECT name FROM system.tables WHERE database = currentDatabase() AND engine LIKE '%MergeTree'`;
 const FIGURES = `
-SELECT (SELECT sum(requests) FROM counts_per_day_v1) AS counted, (SELECT count() FROM request_logs_v1) AS kept,
+SELECT (SELECT sum(n) FROM counts_per_day_v1 WHERE measure = 'requests') AS counted, (SELECT count() FROM request_logs_v1) AS kept,
   (SELECT sum(bytes_on_disk) FROM system.parts WHERE active AND database = currentDatabase()) AS bytes`;
 
 const store = await ClickHouse.open(new Config());

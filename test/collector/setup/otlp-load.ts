@@ -122,10 +122,10 @@ function duration(
 
 const TOTALS = `
 SELECT
-  (SELECT sum(requests) FROM counts_per_15m_v1 WHERE app_id = {app_id:UInt32}) AS requests,
-  (SELECT sum(requests) FROM counts_per_15m_by_consumer_v1 WHERE app_id = {app_id:UInt32}) AS ofConsumer,
-  (SELECT sum(requests) FROM counts_per_minute_v1 WHERE app_id = {app_id:UInt32} AND consumer_id != 0) AS ofConsumerByMinute,
-  (SELECT sum(n) FROM bins_per_15m_v1 WHERE app_id = {app_id:UInt32} AND measure = 'time') AS binned,
+  (SELECT sum(n) FROM counts_per_15m_v1 WHERE app_id = {app_id:UInt32} AND measure = 'requests') AS requests,
+  (SELECT sum(n) FROM counts_per_15m_by_consumer_v1 WHERE app_id = {app_id:UInt32} AND measure = 'requests') AS ofConsumer,
+  (SELECT sum(n) FROM counts_per_minute_v1 WHERE app_id = {app_id:UInt32} AND measure = 'requests' AND consumer_id != 0) AS ofConsumerByMinute,
+  (SELECT sum(n) FROM counts_per_15m_v1 WHERE app_id = {app_id:UInt32} AND measure = 'time') AS binned,
   (SELECT count() FROM request_logs_v1 WHERE app_id = {app_id:UInt32}) AS logged,
   (SELECT count() FROM spans_v1 WHERE app_id = {app_id:UInt32}) AS spans,
   (SELECT uniqExact(trace_id, record_hash) FROM application_logs_v1 WHERE app_id = {app_id:UInt32}) AS messages`;

@@ -39,21 +39,21 @@ SELECT
   if(empty(time_percentiles), NULL, time_percentiles[1]) AS response_time_p50,
   if(empty(time_percentiles), NULL, time_percentiles[2]) AS response_time_p95
 FROM (
-  SELECT {from:UInt32} AS period, toDateTime(period, 'UTC') AS start, toDateTime(toUInt32(period + {width:UInt32}), 'UTC') AS end, sum(f.requests) AS sum_requests, sumIf(f.requests, f.status_code != 0) AS sum_known_requests, sumIf(f.requests, f.status_code >= 400 AND f.status_code < 500) AS sum_client_errors, sumIf(f.requests, f.status_code >= 500 AND f.status_code < 600) AS sum_server_errors
+  SELECT {from:UInt32} AS period, toDateTime(period, 'UTC') AS start, toDateTime(toUInt32(period + {width:UInt32}), 'UTC') AS end, sum(f.n) AS sum_requests, sumIf(f.n, f.status_code != 0) AS sum_known_requests, sumIf(f.n, f.status_code >= 400 AND f.status_code < 500) AS sum_client_errors, sumIf(f.n, f.status_code >= 500 AND f.status_code < 600) AS sum_server_errors
   FROM (
-    SELECT bucket, endpoint_id, status_code, requests, bytes_received, bytes_sent
+    SELECT bucket, endpoint_id, status_code, n, bytes_received, bytes_sent
     FROM counts_per_hour_v1
-    WHERE app_id = {app_id:UInt32}
+    WHERE app_id = {app_id:UInt32} AND measure = 'requests'
       AND bucket >= {from_0:UInt32} AND bucket < {to_0:UInt32} AND bucket NOT IN {except_0:Array(UInt32)}
     UNION ALL
-    SELECT bucket, endpoint_id, status_code, requests, bytes_received, bytes_sent
+    SELECT bucket, endpoint_id, status_code, n, bytes_received, bytes_sent
     FROM counts_per_15m_v1
-    WHERE app_id = {app_id:UInt32}
+    WHERE app_id = {app_id:UInt32} AND measure = 'requests'
       AND bucket IN {only_1:Array(UInt32)}
     UNION ALL
-    SELECT bucket, endpoint_id, status_code, requests, bytes_received, bytes_sent
+    SELECT bucket, endpoint_id, status_code, n, bytes_received, bytes_sent
     FROM counts_per_minute_v1
-    WHERE app_id = {app_id:UInt32}
+    WHERE app_id = {app_id:UInt32} AND measure = 'requests'
       AND bucket IN {only_2:Array(UInt32)}
   ) AS f
   GROUP BY period
@@ -63,22 +63,19 @@ LEFT JOIN (
   SELECT {from:UInt32} AS period, arrayMap(k -> toInt32(least(round(1000 * exp2(k / 32)), 2147483647)), quantilesExactWeighted(0.5, 0.95)(f.k, f.n)) AS time_percentiles
   FROM (
     SELECT bucket, k, sum(n) AS n
-    FROM bins_per_hour_v1
-    WHERE app_id = {app_id:UInt32}
-      AND measure = 'time'
+    FROM counts_per_hour_v1
+    WHERE app_id = {app_id:UInt32} AND measure = 'time'
       AND bucket >= {from_0:UInt32} AND bucket < {to_0:UInt32} AND bucket NOT IN {except_0:Array(UInt32)}
     GROUP BY bucket, k
     UNION ALL
     SELECT bucket, k, n
-    FROM bins_per_15m_v1
-    WHERE app_id = {app_id:UInt32}
-      AND measure = 'time'
+    FROM counts_per_15m_v1
+    WHERE app_id = {app_id:UInt32} AND measure = 'time'
       AND bucket IN {only_1:Array(UInt32)}
     UNION ALL
     SELECT bucket, k, n
-    FROM bins_per_minute_v1
-    WHERE app_id = {app_id:UInt32}
-      AND measure = 'time'
+    FROM counts_per_minute_v1
+    WHERE app_id = {app_id:UInt32} AND measure = 'time'
       AND bucket IN {only_2:Array(UInt32)}
   ) AS f
   GROUP BY period
@@ -99,21 +96,21 @@ SELECT
   nullIf(endpoints.path, '') AS path,
   sum_requests AS requests
 FROM (
-  SELECT {from:UInt32} AS period, f.endpoint_id AS endpoint_id, toDateTime(period, 'UTC') AS start, toDateTime(toUInt32(period + {width:UInt32}), 'UTC') AS end, sum(f.requests) AS sum_requests
+  SELECT {from:UInt32} AS period, f.endpoint_id AS endpoint_id, toDateTime(period, 'UTC') AS start, toDateTime(toUInt32(period + {width:UInt32}), 'UTC') AS end, sum(f.n) AS sum_requests
   FROM (
-    SELECT bucket, endpoint_id, status_code, requests, bytes_received, bytes_sent
+    SELECT bucket, endpoint_id, status_code, n, bytes_received, bytes_sent
     FROM counts_per_hour_v1
-    WHERE app_id = {app_id:UInt32}
+    WHERE app_id = {app_id:UInt32} AND measure = 'requests'
       AND bucket >= {from_0:UInt32} AND bucket < {to_0:UInt32} AND bucket NOT IN {except_0:Array(UInt32)}
     UNION ALL
-    SELECT bucket, endpoint_id, status_code, requests, bytes_received, bytes_sent
+    SELECT bucket, endpoint_id, status_code, n, bytes_received, bytes_sent
     FROM counts_per_15m_v1
-    WHERE app_id = {app_id:UInt32}
+    WHERE app_id = {app_id:UInt32} AND measure = 'requests'
       AND bucket IN {only_1:Array(UInt32)}
     UNION ALL
-    SELECT bucket, endpoint_id, status_code, requests, bytes_received, bytes_sent
+    SELECT bucket, endpoint_id, status_code, n, bytes_received, bytes_sent
     FROM counts_per_minute_v1
-    WHERE app_id = {app_id:UInt32}
+    WHERE app_id = {app_id:UInt32} AND measure = 'requests'
       AND bucket IN {only_2:Array(UInt32)}
   ) AS f
   GROUP BY period, endpoint_id
@@ -133,21 +130,21 @@ SELECT
   nullIf(toInt64(c.consumer_id), 0) AS consumer_id,
   sum_requests AS requests
 FROM (
-  SELECT {from:UInt32} AS period, f.consumer_id AS consumer_id, toDateTime(period, 'UTC') AS start, toDateTime(toUInt32(period + {width:UInt32}), 'UTC') AS end, sum(f.requests) AS sum_requests
+  SELECT {from:UInt32} AS period, f.consumer_id AS consumer_id, toDateTime(period, 'UTC') AS start, toDateTime(toUInt32(period + {width:UInt32}), 'UTC') AS end, sum(f.n) AS sum_requests
   FROM (
-    SELECT bucket, consumer_id, endpoint_id, status_code, requests, bytes_received, bytes_sent
+    SELECT bucket, consumer_id, endpoint_id, status_code, n, bytes_received, bytes_sent
     FROM counts_per_15m_by_consumer_v1
-    WHERE app_id = {app_id:UInt32}
+    WHERE app_id = {app_id:UInt32} AND measure = 'requests'
       AND bucket >= {from_0:UInt32} AND bucket < {to_0:UInt32} AND bucket NOT IN {except_0:Array(UInt32)}
     UNION ALL
-    WITH 0 AS consumer_id SELECT bucket, consumer_id, endpoint_id, status_code, requests, bytes_received, bytes_sent
+    WITH 0 AS consumer_id SELECT bucket, consumer_id, endpoint_id, status_code, n, bytes_received, bytes_sent
     FROM counts_per_15m_v1
-    WHERE app_id = {app_id:UInt32}
+    WHERE app_id = {app_id:UInt32} AND measure = 'requests'
       AND without_consumer AND bucket >= {from_0:UInt32} AND bucket < {to_0:UInt32} AND bucket NOT IN {except_0:Array(UInt32)}
     UNION ALL
-    SELECT bucket, consumer_id, endpoint_id, status_code, requests, bytes_received, bytes_sent
+    SELECT bucket, consumer_id, endpoint_id, status_code, n, bytes_received, bytes_sent
     FROM counts_per_minute_v1
-    WHERE app_id = {app_id:UInt32}
+    WHERE app_id = {app_id:UInt32} AND measure = 'requests'
       AND bucket IN {only_1:Array(UInt32)}
   ) AS f
   GROUP BY period, consumer_id
@@ -174,21 +171,21 @@ SELECT
   nullIf(toInt32(c.status_code), 0) AS status_code,
   sum_requests AS requests
 FROM (
-  SELECT {from:UInt32} AS period, f.status_code AS status_code, toDateTime(period, 'UTC') AS start, toDateTime(toUInt32(period + {width:UInt32}), 'UTC') AS end, sum(f.requests) AS sum_requests
+  SELECT {from:UInt32} AS period, f.status_code AS status_code, toDateTime(period, 'UTC') AS start, toDateTime(toUInt32(period + {width:UInt32}), 'UTC') AS end, sum(f.n) AS sum_requests
   FROM (
-    SELECT bucket, status_code, endpoint_id, requests, bytes_received, bytes_sent
+    SELECT bucket, status_code, endpoint_id, n, bytes_received, bytes_sent
     FROM counts_per_hour_v1
-    WHERE app_id = {app_id:UInt32}
+    WHERE app_id = {app_id:UInt32} AND measure = 'requests'
       AND bucket >= {from_0:UInt32} AND bucket < {to_0:UInt32} AND bucket NOT IN {except_0:Array(UInt32)}
     UNION ALL
-    SELECT bucket, status_code, endpoint_id, requests, bytes_received, bytes_sent
+    SELECT bucket, status_code, endpoint_id, n, bytes_received, bytes_sent
     FROM counts_per_15m_v1
-    WHERE app_id = {app_id:UInt32}
+    WHERE app_id = {app_id:UInt32} AND measure = 'requests'
       AND bucket IN {only_1:Array(UInt32)}
     UNION ALL
-    SELECT bucket, status_code, endpoint_id, requests, bytes_received, bytes_sent
+    SELECT bucket, status_code, endpoint_id, n, bytes_received, bytes_sent
     FROM counts_per_minute_v1
-    WHERE app_id = {app_id:UInt32}
+    WHERE app_id = {app_id:UInt32} AND measure = 'requests'
       AND bucket IN {only_2:Array(UInt32)}
   ) AS f
   GROUP BY period, status_code

@@ -27,9 +27,9 @@ WITH (
   FROM (
     SELECT endpoint_id
     FROM counts_per_day_v1 AS f
-    WHERE app_id = {app_id:UInt32} AND bucket >= {ranked_from:UInt32} AND endpoint_id != 0
+    WHERE app_id = {app_id:UInt32} AND measure = 'requests' AND bucket >= {ranked_from:UInt32} AND endpoint_id != 0
     GROUP BY endpoint_id
-    ORDER BY sumIf(toInt64(f.requests), f.bucket < {origin:UInt32}) DESC, min(f.bucket), endpoint_id
+    ORDER BY sumIf(toInt64(f.n), f.bucket < {origin:UInt32}) DESC, min(f.bucket), endpoint_id
     LIMIT {routes:UInt32}
   )
 ) AS named_ids
@@ -43,8 +43,8 @@ FROM (
     if(f.measure = 'time', roundDown(toInt32(f.k), {time_bins:Array(Int32)}), roundDown(toInt32(f.k), {size_bins:Array(Int32)})) AS first_bin,
     sum(toInt64(f.n)) AS n,
     sum(toInt128(toInt64(f.n)) * toInt64(least(round(1000000 * exp2(f.k / 32)), 1e15))) AS microseconds
-  FROM bins_per_day_v1 AS f
-  WHERE app_id = {app_id:UInt32} AND bucket >= {origin:UInt32}
+  FROM counts_per_day_v1 AS f
+  WHERE app_id = {app_id:UInt32} AND measure != 'requests' AND bucket >= {origin:UInt32}
   GROUP BY app_env_id, endpoint_id, status_code, measure, first_bin
 ) AS c
 LEFT JOIN (SELECT id, name FROM app_envs_v1 FINAL WHERE app_id = {app_id:UInt32}) AS envs
@@ -61,9 +61,9 @@ WITH (
   FROM (
     SELECT endpoint_id
     FROM counts_per_day_v1 AS f
-    WHERE app_id = {app_id:UInt32} AND bucket >= {ranked_from:UInt32} AND endpoint_id != 0
+    WHERE app_id = {app_id:UInt32} AND measure = 'requests' AND bucket >= {ranked_from:UInt32} AND endpoint_id != 0
     GROUP BY endpoint_id
-    ORDER BY sumIf(toInt64(f.requests), f.bucket < {origin:UInt32}) DESC, min(f.bucket), endpoint_id
+    ORDER BY sumIf(toInt64(f.n), f.bucket < {origin:UInt32}) DESC, min(f.bucket), endpoint_id
     LIMIT {routes:UInt32}
   )
 ) AS named_ids
@@ -72,11 +72,11 @@ SELECT toString(envs.name) AS env, toString(endpoints.method) AS method,
   c.status_code AS status, sum(c.requests) AS requests, sum(c.bytes_received) AS bytes_received, sum(c.bytes_sent) AS bytes_sent
 FROM (
   SELECT app_env_id, endpoint_id, status_code,
-    sumIf(toInt64(f.requests), f.bucket >= {origin:UInt32}) AS requests,
+    sumIf(toInt64(f.n), f.bucket >= {origin:UInt32}) AS requests,
     sumIf(toInt64(f.bytes_received), f.bucket >= {origin:UInt32}) AS bytes_received,
     sumIf(toInt64(f.bytes_sent), f.bucket >= {origin:UInt32}) AS bytes_sent
   FROM counts_per_day_v1 AS f
-  WHERE app_id = {app_id:UInt32} AND bucket >= {ranked_from:UInt32}
+  WHERE app_id = {app_id:UInt32} AND measure = 'requests' AND bucket >= {ranked_from:UInt32}
   GROUP BY app_env_id, endpoint_id, status_code
 ) AS c
 LEFT JOIN (SELECT id, name FROM app_envs_v1 FINAL WHERE app_id = {app_id:UInt32}) AS envs

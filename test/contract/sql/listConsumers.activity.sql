@@ -22,9 +22,9 @@ ORDER BY p.id DESC;
 
 -- consumers.requests
 SELECT c.consumer_id AS consumer_id, min(c.bucket) AS first_request_at,
-  sumIf(c.requests, c.bucket >= {since:UInt32}) AS requests,
+  sumIf(c.n, c.bucket >= {since:UInt32}) AS requests,
   multiIf(requests = 0, 'quiet', first_request_at >= {since:UInt32}, 'new', 'returning') AS state
 FROM counts_per_15m_by_consumer_v1 AS c
-WHERE app_id = {app_id:UInt32} AND bucket >= {retained_from:UInt32}
+WHERE app_id = {app_id:UInt32} AND measure = 'requests' AND bucket >= {retained_from:UInt32}
   AND consumer_id IN {ids:Array(UInt32)}
 GROUP BY consumer_id;

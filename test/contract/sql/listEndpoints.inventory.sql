@@ -21,14 +21,14 @@ LEFT JOIN (
   GROUP BY endpoint_id
 ) AS l ON l.endpoint_id = e.id
 LEFT JOIN (
-  SELECT endpoint_id, toInt64(sum(n.requests)) AS requests FROM counts_per_hour_v1 AS n
-  WHERE app_id = {app_id:UInt32} AND n.bucket >= {since:UInt32}
+  SELECT endpoint_id, toInt64(sum(t.n)) AS requests FROM counts_per_hour_v1 AS t
+  WHERE app_id = {app_id:UInt32} AND measure = 'requests' AND t.bucket >= {since:UInt32}
   AND app_env_id = {app_env_id:Int64}
   GROUP BY endpoint_id
 ) AS r ON r.endpoint_id = e.id
 LEFT JOIN (
-  SELECT endpoint_id, uniqExact(n.consumer_id) AS consumers FROM counts_per_15m_by_consumer_v1 AS n
-  WHERE app_id = {app_id:UInt32} AND n.bucket >= {since:UInt32}
+  SELECT endpoint_id, uniqExact(t.consumer_id) AS consumers FROM counts_per_15m_by_consumer_v1 AS t
+  WHERE app_id = {app_id:UInt32} AND measure = 'requests' AND t.bucket >= {since:UInt32}
   AND app_env_id = {app_env_id:Int64}
   GROUP BY endpoint_id
 ) AS c ON c.endpoint_id = e.id

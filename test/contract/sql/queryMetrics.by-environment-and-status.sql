@@ -9,21 +9,21 @@ SELECT
   nullIf(toInt32(c.status_code), 0) AS status_code,
   sum_requests AS requests
 FROM (
-  SELECT {from:UInt32} AS period, f.app_env_id AS app_env_id, f.status_code AS status_code, toDateTime(period, 'UTC') AS start, toDateTime(toUInt32(period + {width:UInt32}), 'UTC') AS end, sum(f.requests) AS sum_requests
+  SELECT {from:UInt32} AS period, f.app_env_id AS app_env_id, f.status_code AS status_code, toDateTime(period, 'UTC') AS start, toDateTime(toUInt32(period + {width:UInt32}), 'UTC') AS end, sum(f.n) AS sum_requests
   FROM (
-    SELECT bucket, app_env_id, status_code, endpoint_id, requests, bytes_received, bytes_sent
+    SELECT bucket, app_env_id, status_code, endpoint_id, n, bytes_received, bytes_sent
     FROM counts_per_hour_v1
-    WHERE app_id = {app_id:UInt32}
+    WHERE app_id = {app_id:UInt32} AND measure = 'requests'
       AND bucket >= {from_0:UInt32} AND bucket < {to_0:UInt32} AND bucket NOT IN {except_0:Array(UInt32)}
     UNION ALL
-    SELECT bucket, app_env_id, status_code, endpoint_id, requests, bytes_received, bytes_sent
+    SELECT bucket, app_env_id, status_code, endpoint_id, n, bytes_received, bytes_sent
     FROM counts_per_15m_v1
-    WHERE app_id = {app_id:UInt32}
+    WHERE app_id = {app_id:UInt32} AND measure = 'requests'
       AND bucket IN {only_1:Array(UInt32)}
     UNION ALL
-    SELECT bucket, app_env_id, status_code, endpoint_id, requests, bytes_received, bytes_sent
+    SELECT bucket, app_env_id, status_code, endpoint_id, n, bytes_received, bytes_sent
     FROM counts_per_minute_v1
-    WHERE app_id = {app_id:UInt32}
+    WHERE app_id = {app_id:UInt32} AND measure = 'requests'
       AND bucket IN {only_2:Array(UInt32)}
   ) AS f
   GROUP BY period, app_env_id, status_code

@@ -10,27 +10,27 @@ SELECT
   if(empty(time_percentiles), NULL, time_percentiles[2]) AS response_time_p99,
   (satisfied + tolerated / 2) / nullIf(timed_requests, 0) AS apdex
 FROM (
-  SELECT {from:UInt32} AS period, toDateTime(period, 'UTC') AS start, toDateTime(toUInt32(period + {width:UInt32}), 'UTC') AS end, sum(f.requests) AS sum_requests, sumIf(f.requests, f.status_code != 0) AS sum_known_requests, sumIf(f.requests, f.status_code >= 400 AND f.status_code < 500) AS sum_client_errors, sumIf(f.requests, f.status_code >= 500 AND f.status_code < 600) AS sum_server_errors
+  SELECT {from:UInt32} AS period, toDateTime(period, 'UTC') AS start, toDateTime(toUInt32(period + {width:UInt32}), 'UTC') AS end, sum(f.n) AS sum_requests, sumIf(f.n, f.status_code != 0) AS sum_known_requests, sumIf(f.n, f.status_code >= 400 AND f.status_code < 500) AS sum_client_errors, sumIf(f.n, f.status_code >= 500 AND f.status_code < 600) AS sum_server_errors
   FROM (
-    SELECT bucket, endpoint_id, status_code, requests, bytes_received, bytes_sent
+    SELECT bucket, endpoint_id, status_code, n, bytes_received, bytes_sent
     FROM counts_per_hour_v1
-    WHERE app_id = {app_id:UInt32}
+    WHERE app_id = {app_id:UInt32} AND measure = 'requests'
       AND bucket >= {from_0:UInt32} AND bucket < {to_0:UInt32} AND bucket NOT IN {except_0:Array(UInt32)}
       AND NOT (endpoint_id IN (SELECT id FROM endpoints_v1 WHERE app_id = {app_id:UInt32} AND path LIKE {filter_0:String}))
       AND app_env_id IN (SELECT id FROM app_envs_v1 WHERE app_id = {app_id:UInt32} AND name = {filter_1:String})
       AND (status_code >= {filter_2:Int64} AND NOT (status_code = 0))
     UNION ALL
-    SELECT bucket, endpoint_id, status_code, requests, bytes_received, bytes_sent
+    SELECT bucket, endpoint_id, status_code, n, bytes_received, bytes_sent
     FROM counts_per_15m_v1
-    WHERE app_id = {app_id:UInt32}
+    WHERE app_id = {app_id:UInt32} AND measure = 'requests'
       AND bucket IN {only_1:Array(UInt32)}
       AND NOT (endpoint_id IN (SELECT id FROM endpoints_v1 WHERE app_id = {app_id:UInt32} AND path LIKE {filter_0:String}))
       AND app_env_id IN (SELECT id FROM app_envs_v1 WHERE app_id = {app_id:UInt32} AND name = {filter_1:String})
       AND (status_code >= {filter_2:Int64} AND NOT (status_code = 0))
     UNION ALL
-    SELECT bucket, endpoint_id, status_code, requests, bytes_received, bytes_sent
+    SELECT bucket, endpoint_id, status_code, n, bytes_received, bytes_sent
     FROM counts_per_minute_v1
-    WHERE app_id = {app_id:UInt32}
+    WHERE app_id = {app_id:UInt32} AND measure = 'requests'
       AND bucket IN {only_2:Array(UInt32)}
       AND NOT (endpoint_id IN (SELECT id FROM endpoints_v1 WHERE app_id = {app_id:UInt32} AND path LIKE {filter_0:String}))
       AND app_env_id IN (SELECT id FROM app_envs_v1 WHERE app_id = {app_id:UInt32} AND name = {filter_1:String})
@@ -43,27 +43,24 @@ LEFT JOIN (
   SELECT {from:UInt32} AS period, sum(f.n) AS timed_requests, sumIf(f.n, f.k <= {satisfying_k:Int16}) AS satisfied, sumIf(f.n, f.k > {satisfying_k:Int16} AND f.k <= {tolerable_k:Int16}) AS tolerated, arrayMap(k -> toInt32(least(round(1000 * exp2(k / 32)), 2147483647)), quantilesExactWeighted(0.5, 0.99)(f.k, f.n)) AS time_percentiles
   FROM (
     SELECT bucket, k, n
-    FROM bins_per_hour_v1
-    WHERE app_id = {app_id:UInt32}
-      AND measure = 'time'
+    FROM counts_per_hour_v1
+    WHERE app_id = {app_id:UInt32} AND measure = 'time'
       AND bucket >= {from_0:UInt32} AND bucket < {to_0:UInt32} AND bucket NOT IN {except_0:Array(UInt32)}
       AND NOT (endpoint_id IN (SELECT id FROM endpoints_v1 WHERE app_id = {app_id:UInt32} AND path LIKE {filter_0:String}))
       AND app_env_id IN (SELECT id FROM app_envs_v1 WHERE app_id = {app_id:UInt32} AND name = {filter_1:String})
       AND (status_code >= {filter_2:Int64} AND NOT (status_code = 0))
     UNION ALL
     SELECT bucket, k, n
-    FROM bins_per_15m_v1
-    WHERE app_id = {app_id:UInt32}
-      AND measure = 'time'
+    FROM counts_per_15m_v1
+    WHERE app_id = {app_id:UInt32} AND measure = 'time'
       AND bucket IN {only_1:Array(UInt32)}
       AND NOT (endpoint_id IN (SELECT id FROM endpoints_v1 WHERE app_id = {app_id:UInt32} AND path LIKE {filter_0:String}))
       AND app_env_id IN (SELECT id FROM app_envs_v1 WHERE app_id = {app_id:UInt32} AND name = {filter_1:String})
       AND (status_code >= {filter_2:Int64} AND NOT (status_code = 0))
     UNION ALL
     SELECT bucket, k, n
-    FROM bins_per_minute_v1
-    WHERE app_id = {app_id:UInt32}
-      AND measure = 'time'
+    FROM counts_per_minute_v1
+    WHERE app_id = {app_id:UInt32} AND measure = 'time'
       AND bucket IN {only_2:Array(UInt32)}
       AND NOT (endpoint_id IN (SELECT id FROM endpoints_v1 WHERE app_id = {app_id:UInt32} AND path LIKE {filter_0:String}))
       AND app_env_id IN (SELECT id FROM app_envs_v1 WHERE app_id = {app_id:UInt32} AND name = {filter_1:String})

@@ -10,9 +10,9 @@ SELECT
   if(empty(time_percentiles), NULL, time_percentiles[2]) AS response_time_p99,
   (satisfied + tolerated / 2) / nullIf(timed_requests, 0) AS apdex
 FROM (
-  SELECT f.bucket AS period, period AS start, period + {width:UInt32} AS end, sum(f.requests) AS sum_requests, sumIf(f.requests, f.status_code != 0) AS sum_known_requests, sumIf(f.requests, f.status_code >= 400 AND f.status_code < 500) AS sum_client_errors, sumIf(f.requests, f.status_code >= 500 AND f.status_code < 600) AS sum_server_errors
+  SELECT f.bucket AS period, period AS start, period + {width:UInt32} AS end, sum(f.n) AS sum_requests, sumIf(f.n, f.status_code != 0) AS sum_known_requests, sumIf(f.n, f.status_code >= 400 AND f.status_code < 500) AS sum_client_errors, sumIf(f.n, f.status_code >= 500 AND f.status_code < 600) AS sum_server_errors
   FROM counts_per_hour_v1 AS f
-    WHERE app_id = {app_id:UInt32}
+    WHERE app_id = {app_id:UInt32} AND measure = 'requests'
       AND bucket >= {from_0:UInt32} AND bucket < {to_0:UInt32}
   GROUP BY period
   HAVING sum_requests > 0
@@ -21,9 +21,8 @@ LEFT JOIN (
   SELECT f.bucket AS period, sum(f.n) AS timed_requests, sumIf(f.n, f.k <= {satisfying_k:Int16}) AS satisfied, sumIf(f.n, f.k > {satisfying_k:Int16} AND f.k <= {tolerable_k:Int16}) AS tolerated, arrayMap(k -> toInt32(least(round(1000 * exp2(k / 32)), 2147483647)), quantilesExactWeighted(0.5, 0.99)(f.k, f.n)) AS time_percentiles
   FROM (
     SELECT bucket, k, sum(n) AS n
-    FROM bins_per_hour_v1
-    WHERE app_id = {app_id:UInt32}
-      AND measure = 'time'
+    FROM counts_per_hour_v1
+    WHERE app_id = {app_id:UInt32} AND measure = 'time'
       AND bucket >= {from_0:UInt32} AND bucket < {to_0:UInt32}
     GROUP BY bucket, k
   ) AS f

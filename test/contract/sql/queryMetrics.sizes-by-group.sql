@@ -14,13 +14,13 @@ SELECT
   arrayMap((k, n) -> (if(k = -32768, 0., round(1000 * exp2((k + 0.5) / 32), 3)), toInt64(n)),
     time_bins.1, time_bins.2) AS response_time_histogram
 FROM (
-  SELECT {from:UInt32} AS period, f.group_id AS group_id, intDiv(f.status_code, 100) AS status_class, toDateTime(period, 'UTC') AS start, toDateTime(toUInt32(period + {width:UInt32}), 'UTC') AS end, sum(f.requests) AS sum_requests, toInt64(if(sum(toFloat64(toInt64(f.bytes_received))) >= 9223372036854775807, 9223372036854775807, sum(f.bytes_received))) AS sum_bytes_received
+  SELECT {from:UInt32} AS period, f.group_id AS group_id, intDiv(f.status_code, 100) AS status_class, toDateTime(period, 'UTC') AS start, toDateTime(toUInt32(period + {width:UInt32}), 'UTC') AS end, sum(f.n) AS sum_requests, toInt64(if(sum(toFloat64(toInt64(f.bytes_received))) >= 9223372036854775807, 9223372036854775807, sum(f.bytes_received))) AS sum_bytes_received
   FROM (
     SELECT r.*, g.group_id AS group_id
     FROM (
-    SELECT bucket, consumer_id, status_code, endpoint_id, requests, bytes_received, bytes_sent
+    SELECT bucket, consumer_id, status_code, endpoint_id, n, bytes_received, bytes_sent
     FROM counts_per_15m_by_consumer_v1
-    WHERE app_id = {app_id:UInt32}
+    WHERE app_id = {app_id:UInt32} AND measure = 'requests'
       AND bucket >= {from_0:UInt32} AND bucket < {to_0:UInt32} AND bucket NOT IN {except_0:Array(UInt32)}
       AND consumer_id IN (
         SELECT id FROM consumers_v1 FINAL
@@ -28,9 +28,9 @@ FROM (
           AND group_id IN (SELECT id FROM consumer_groups_v1 FINAL WHERE app_id = {app_id:UInt32} AND name LIKE {filter_0:String}))
       AND (concat(toString(intDiv(status_code, 100)), 'xx') IN {filter_1:Array(String)} AND NOT (status_code = 0))
     UNION ALL
-    WITH 0 AS consumer_id SELECT bucket, consumer_id, status_code, endpoint_id, requests, bytes_received, bytes_sent
+    WITH 0 AS consumer_id SELECT bucket, consumer_id, status_code, endpoint_id, n, bytes_received, bytes_sent
     FROM counts_per_15m_v1
-    WHERE app_id = {app_id:UInt32}
+    WHERE app_id = {app_id:UInt32} AND measure = 'requests'
       AND without_consumer AND bucket >= {from_0:UInt32} AND bucket < {to_0:UInt32} AND bucket NOT IN {except_0:Array(UInt32)}
       AND consumer_id IN (
         SELECT id FROM consumers_v1 FINAL
@@ -38,9 +38,9 @@ FROM (
           AND group_id IN (SELECT id FROM consumer_groups_v1 FINAL WHERE app_id = {app_id:UInt32} AND name LIKE {filter_0:String}))
       AND (concat(toString(intDiv(status_code, 100)), 'xx') IN {filter_1:Array(String)} AND NOT (status_code = 0))
     UNION ALL
-    SELECT bucket, consumer_id, status_code, endpoint_id, requests, bytes_received, bytes_sent
+    SELECT bucket, consumer_id, status_code, endpoint_id, n, bytes_received, bytes_sent
     FROM counts_per_minute_v1
-    WHERE app_id = {app_id:UInt32}
+    WHERE app_id = {app_id:UInt32} AND measure = 'requests'
       AND bucket IN {only_1:Array(UInt32)}
       AND consumer_id IN (
         SELECT id FROM consumers_v1 FINAL
@@ -61,9 +61,8 @@ LEFT JOIN (
     SELECT r.*, g.group_id AS group_id
     FROM (
     SELECT bucket, consumer_id, status_code, k, n
-    FROM bins_per_15m_by_consumer_v1
-    WHERE app_id = {app_id:UInt32}
-      AND measure = 'time'
+    FROM counts_per_15m_by_consumer_v1
+    WHERE app_id = {app_id:UInt32} AND measure = 'time'
       AND bucket >= {from_0:UInt32} AND bucket < {to_0:UInt32} AND bucket NOT IN {except_0:Array(UInt32)}
       AND consumer_id IN (
         SELECT id FROM consumers_v1 FINAL
@@ -72,9 +71,8 @@ LEFT JOIN (
       AND (concat(toString(intDiv(status_code, 100)), 'xx') IN {filter_1:Array(String)} AND NOT (status_code = 0))
     UNION ALL
     WITH 0 AS consumer_id SELECT bucket, consumer_id, status_code, k, n
-    FROM bins_per_15m_v1
-    WHERE app_id = {app_id:UInt32}
-      AND measure = 'time'
+    FROM counts_per_15m_v1
+    WHERE app_id = {app_id:UInt32} AND measure = 'time'
       AND without_consumer AND bucket >= {from_0:UInt32} AND bucket < {to_0:UInt32} AND bucket NOT IN {except_0:Array(UInt32)}
       AND consumer_id IN (
         SELECT id FROM consumers_v1 FINAL
@@ -83,9 +81,8 @@ LEFT JOIN (
       AND (concat(toString(intDiv(status_code, 100)), 'xx') IN {filter_1:Array(String)} AND NOT (status_code = 0))
     UNION ALL
     SELECT bucket, consumer_id, status_code, k, n
-    FROM bins_per_minute_v1
-    WHERE app_id = {app_id:UInt32}
-      AND measure = 'time'
+    FROM counts_per_minute_v1
+    WHERE app_id = {app_id:UInt32} AND measure = 'time'
       AND bucket IN {only_1:Array(UInt32)}
       AND consumer_id IN (
         SELECT id FROM consumers_v1 FINAL
@@ -105,9 +102,8 @@ LEFT JOIN (
     SELECT r.*, g.group_id AS group_id
     FROM (
     SELECT bucket, consumer_id, status_code, k, n
-    FROM bins_per_15m_by_consumer_v1
-    WHERE app_id = {app_id:UInt32}
-      AND measure = 'received'
+    FROM counts_per_15m_by_consumer_v1
+    WHERE app_id = {app_id:UInt32} AND measure = 'received'
       AND bucket >= {from_0:UInt32} AND bucket < {to_0:UInt32} AND bucket NOT IN {except_0:Array(UInt32)}
       AND consumer_id IN (
         SELECT id FROM consumers_v1 FINAL
@@ -116,9 +112,8 @@ LEFT JOIN (
       AND (concat(toString(intDiv(status_code, 100)), 'xx') IN {filter_1:Array(String)} AND NOT (status_code = 0))
     UNION ALL
     WITH 0 AS consumer_id SELECT bucket, consumer_id, status_code, k, n
-    FROM bins_per_15m_v1
-    WHERE app_id = {app_id:UInt32}
-      AND measure = 'received'
+    FROM counts_per_15m_v1
+    WHERE app_id = {app_id:UInt32} AND measure = 'received'
       AND without_consumer AND bucket >= {from_0:UInt32} AND bucket < {to_0:UInt32} AND bucket NOT IN {except_0:Array(UInt32)}
       AND consumer_id IN (
         SELECT id FROM consumers_v1 FINAL
@@ -127,9 +122,8 @@ LEFT JOIN (
       AND (concat(toString(intDiv(status_code, 100)), 'xx') IN {filter_1:Array(String)} AND NOT (status_code = 0))
     UNION ALL
     SELECT bucket, consumer_id, status_code, k, n
-    FROM bins_per_minute_v1
-    WHERE app_id = {app_id:UInt32}
-      AND measure = 'received'
+    FROM counts_per_minute_v1
+    WHERE app_id = {app_id:UInt32} AND measure = 'received'
       AND bucket IN {only_1:Array(UInt32)}
       AND consumer_id IN (
         SELECT id FROM consumers_v1 FINAL
@@ -149,9 +143,8 @@ LEFT JOIN (
     SELECT r.*, g.group_id AS group_id
     FROM (
     SELECT bucket, consumer_id, status_code, k, n
-    FROM bins_per_15m_by_consumer_v1
-    WHERE app_id = {app_id:UInt32}
-      AND measure = 'sent'
+    FROM counts_per_15m_by_consumer_v1
+    WHERE app_id = {app_id:UInt32} AND measure = 'sent'
       AND bucket >= {from_0:UInt32} AND bucket < {to_0:UInt32} AND bucket NOT IN {except_0:Array(UInt32)}
       AND consumer_id IN (
         SELECT id FROM consumers_v1 FINAL
@@ -160,9 +153,8 @@ LEFT JOIN (
       AND (concat(toString(intDiv(status_code, 100)), 'xx') IN {filter_1:Array(String)} AND NOT (status_code = 0))
     UNION ALL
     WITH 0 AS consumer_id SELECT bucket, consumer_id, status_code, k, n
-    FROM bins_per_15m_v1
-    WHERE app_id = {app_id:UInt32}
-      AND measure = 'sent'
+    FROM counts_per_15m_v1
+    WHERE app_id = {app_id:UInt32} AND measure = 'sent'
       AND without_consumer AND bucket >= {from_0:UInt32} AND bucket < {to_0:UInt32} AND bucket NOT IN {except_0:Array(UInt32)}
       AND consumer_id IN (
         SELECT id FROM consumers_v1 FINAL
@@ -171,9 +163,8 @@ LEFT JOIN (
       AND (concat(toString(intDiv(status_code, 100)), 'xx') IN {filter_1:Array(String)} AND NOT (status_code = 0))
     UNION ALL
     SELECT bucket, consumer_id, status_code, k, n
-    FROM bins_per_minute_v1
-    WHERE app_id = {app_id:UInt32}
-      AND measure = 'sent'
+    FROM counts_per_minute_v1
+    WHERE app_id = {app_id:UInt32} AND measure = 'sent'
       AND bucket IN {only_1:Array(UInt32)}
       AND consumer_id IN (
         SELECT id FROM consumers_v1 FINAL
