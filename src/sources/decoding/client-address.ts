@@ -20,6 +20,7 @@ const CLIENT_HEADERS = [
  * application received.
  */
 export function findClientAddress(headers: readonly Header[]): string | null {
+  if (headers.length === 0) return null;
   const claimed = CLIENT_HEADERS.flatMap((name) => parseAddresses(name, getHeader(headers, name)));
   return claimed.find(isPublic) ?? claimed[0] ?? null;
 }

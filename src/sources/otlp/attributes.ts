@@ -25,11 +25,13 @@ export class Attributes {
    * but a key with a value that is not blank comes first.
    */
   findText(...keys: readonly string[]): string | undefined {
-    const texts = keys.map((key) => scalarText(this.values.get(key)));
-    const text =
-      texts.find((candidate) => (candidate ?? '').trim() !== '') ??
-      texts.find((candidate) => candidate !== undefined);
-    return text === undefined ? undefined : sanitize(text);
+    let blank: string | undefined;
+    for (const key of keys) {
+      const text = scalarText(this.values.get(key));
+      if (text !== undefined && text.trim() !== '') return sanitize(text);
+      blank ??= text;
+    }
+    return blank === undefined ? undefined : sanitize(blank);
   }
 
   /** The value of the first key with a number, or with a text of digits. */
