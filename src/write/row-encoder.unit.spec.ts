@@ -39,7 +39,7 @@ describe('encodePieces', () => {
   });
 
   it('begins each piece with the names', () => {
-    const text = 'x'.repeat(5 * 1024 * 1024);
+    const text = 'x'.repeat(13 * 1024 * 1024);
     const rows = [1, 2, 3].map((app_id) => ({ app_id, text }));
     const pieces = finish(
       encodePieces(
