@@ -121,12 +121,14 @@ else
     it('breaks an import off, which does not say that all requests were in the store already', async () => {
       const file = join(disk, 'requests.ndjson');
       const timestamp = new Date(Date.now() - 60_000).toISOString();
-      const lines = Array.from({ length: 28_000 }, (_, n) =>
+      const lines = Array.from({ length: 3.5 * IMPORT_BATCH.rows }, (_, n) =>
         JSON.stringify({ timestamp, method: 'GET', url: `http://a/${n}`, status_code: 200 }),
       );
       // Of the second file, the first batch is in the store. The next one meets the full disk, before all
       // lines are read.
-      const [before, after] = [lines.slice(0, 10_000), lines].map((some) => `${some.join('\n')}\n`);
+      const [before, after] = [lines.slice(0, 1.25 * IMPORT_BATCH.rows), lines].map(
+        (some) => `${some.join('\n')}\n`,
+      );
       const run = () => ProductProcess.run(['import', file, '--app', String(prepared.appId)], env);
       rmSync(filler, { force: true });
       const service = await ProductProcess.start(['serve'], env);
