@@ -32,13 +32,14 @@ FROM numbers(${count}) WHERE ${condition}`;
 
 const store = await ClickHouse.open(new Config());
 try {
-  const insert = (statement: string) =>
-    store.command(`INSERT INTO ${statement}`, undefined, { timeoutMs: STATEMENT_WITHIN_MS });
-  await insert(`import_ledger_v1 (app_id, request_uuid, timestamp) ${requests('true')}`);
-  await insert(
-    `request_details_v1 (app_id, request_uuid, timestamp, captured_json)
+  const run = (statement: string) => store.command(statement, undefined, { timeoutMs: STATEMENT_WITHIN_MS });
+  await run(`INSERT INTO import_ledger_v1 (app_id, request_uuid, timestamp) ${requests('true')}`);
+  await run(
+    `INSERT INTO request_details_v1 (app_id, request_uuid, timestamp, captured_json)
      SELECT *, '{}' FROM (${requests(`number % ${CAPTURED_EACH} = 0`)})`,
   );
+  // Else the engine merges all of them during the import that is measured: it has just got them.
+  for (const table of ['import_ledger_v1', 'request_details_v1']) await run(`OPTIMIZE TABLE ${table} FINAL`);
   await settled(store);
   const [row] = await store.rows<{ known: number; first: string; ms: number }>(
     'known',
