@@ -176,7 +176,7 @@ function ownGrowth({ importGrowth }: Results): number | undefined {
 function importTargets({ imports }: Results): Target[] {
   const [quarter, whole] = imports;
   return [
-    atMost('import, peak memory in MB', 600, whole?.peakMb),
+    atMost('import, peak memory in MB', 1000, whole?.peakMb),
     atMost(
       'import, peak memory / that of a quarter of the file',
       1.15,

@@ -8,6 +8,9 @@ import type { Keeper, Place, Requests } from './keeper.js';
 import { runServer, sendFile } from './server.js';
 import type { StoreFigures } from './store-figures.js';
 
+const INSERT = new URL('./engine-insert.js', import.meta.url);
+const FIGURES = new URL('./store-figures.js', import.meta.url);
+
 /** The product's store, however it is filled. */
 abstract class OurStore implements Keeper {
   abstract readonly name: string;
@@ -28,13 +31,8 @@ abstract class OurStore implements Keeper {
     return (await this.readFigures(place, 'merge')).bytes;
   }
 
-  protected runScript(
-    script: string,
-    { directory, log }: Place,
-    args: string[],
-    kill?: CommandOptions['kill'],
-  ) {
-    const path = fileURLToPath(new URL(script, import.meta.url));
+  protected runScript(script: URL, { directory, log }: Place, args: string[], kill?: CommandOptions['kill']) {
+    const path = fileURLToPath(script);
     return runCommand(this.program, [path, ...args], {
       env: { DATA_DIR: directory },
       log,
@@ -43,7 +41,7 @@ abstract class OurStore implements Keeper {
   }
 
   private async readFigures(place: Place, ...args: string[]): Promise<StoreFigures> {
-    return JSON.parse((await this.runScript('./store-figures.js', place, args)).output) as StoreFigures;
+    return JSON.parse((await this.runScript(FIGURES, place, args)).output) as StoreFigures;
   }
 }
 
@@ -93,10 +91,10 @@ export class Engine extends OurStore {
 
   override readonly prepare = async (place: Place, file: string) => {
     await createApp(place.directory, place.log);
-    await this.runScript('./engine-insert.js', place, ['names', file]);
+    await this.runScript(INSERT, place, ['names', file]);
   };
 
   take(place: Place, file: string, kill?: CommandOptions['kill']): Promise<Ran> {
-    return this.runScript('./engine-insert.js', place, ['requests', file], kill);
+    return this.runScript(INSERT, place, ['requests', file], kill);
   }
 }
