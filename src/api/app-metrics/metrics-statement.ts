@@ -33,7 +33,7 @@ export interface MetricsQuery extends MetricPeriods {
 export interface MetricsStatement extends Predicate {
   /** The names of its columns, in their order. */
   readonly columns: readonly string[];
-  /** Whether it has reads for the engine to make of projections. */
+  /** Whether it has a read that the engine makes of a projection. */
   readonly projections: boolean;
 }
 
@@ -103,9 +103,6 @@ const VALUES = {
   bins: ['k', 'n'],
 } as const;
 
-/** Ends the reads that have the form of the projection sums_of_app. */
-const PROJECTED = 'GROUP BY bucket, k';
-
 /**
  * Reads no rows, because a file without rows still needs its columns. This table has the columns of every
  * group and filter.
@@ -157,7 +154,9 @@ FROM (${summed('requests', { ...edges, ...sums.counts })}
 ) AS c${joined.join('')}${keys.map((key) => JOINED_NAMES[key] ?? '').join('')}
 ORDER BY ${['period_start', ...groupBy].join(', ')}`;
   const columns = ['period_start', 'period_end', ...groupBy, ...metrics];
-  return { columns, sql, params, projections: sql.includes(PROJECTED) };
+  const hasBins = joined.some((join) => join !== '');
+  const projections = hasBins && query.sources.some((source) => isProjected(source, keys, conditions.sql));
+  return { columns, sql, params, projections };
 }
 
 /** Of each period that has any, when it begins and its number of rows, in the order of the periods. */
@@ -279,8 +278,7 @@ function readSources(
   const read = ({ grain, condition }: (typeof tables)[number], alias = '') => `counts_per_${grain}_v1${alias}
     WHERE app_id = {app_id:UInt32} AND measure = '${measure}'
       AND ${condition}${conditions.replaceAll('\n', '\n    ')}`;
-  const isOfApp = kind === 'bins' && keys.length === 0 && conditions === '';
-  const isSummed = ({ grain }: { grain: string }) => isOfApp && (grain === 'hour' || grain === 'day');
+  const isSummed = (part: { grain: string }) => kind === 'bins' && isProjected(part, keys, conditions);
   const [only] = tables;
   const isPlain = !isByOneName && !keys.includes('group_id');
   if (only && tables.length === 1 && isPlain && !isSummed(only)) return read(only, ' AS f');
@@ -290,13 +288,18 @@ function readSources(
       ? `
     SELECT bucket, k, sum(n) AS n
     FROM ${read(part)}
-    ${PROJECTED}`
+    GROUP BY bucket, k`
       : `
     ${part.constants}SELECT ${[...columns].join(', ')}
     FROM ${read(part)}`,
   );
   const rows = `(${reads.join('\n    UNION ALL')}\n  )`;
   return `${keys.includes('group_id') ? WITH_GROUPS(rows) : rows} AS f`;
+}
+
+/** Whether a read of bins has the form of the projection `sums_of_app`. */
+function isProjected({ grain }: { grain: string }, keys: readonly string[], conditions: string): boolean {
+  return keys.length === 0 && conditions === '' && (grain === 'hour' || grain === 'day');
 }
 
 function buildCondition(source: Source, index: number): string {
