@@ -118,7 +118,7 @@ export const ABANDONED_AFTER_SECONDS = 20;
 /** Longer than the store needs to finish an insert whose outcome is unknown. */
 const IN_DOUBT_MS = 60_000;
 /** Characters in one INSERT into the log. */
-const STATEMENT_CHARACTERS = 24 * 1024 * 1024;
+const STATEMENT_CHARACTERS = 16 * 1024 * 1024;
 
 /**
  * The write-ahead log of batches. A batch is appended with its rows, then applied: its rows are inserted into

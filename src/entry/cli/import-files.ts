@@ -49,7 +49,8 @@ export interface ImportFilesOptions {
 }
 
 /**
- * Growth of the heap before the next collection: 0.95 of the processor time of 40, which takes 60 MB less.
+ * Growth of the heap in percent before the next collection. With 150 an import takes 0.9 of the processor
+ * time that it takes with 40, and 120 MB more memory.
  */
 const HEAP_GROWING = '--heap-growing-percent=150';
 /**

@@ -66,11 +66,11 @@ export interface BatchSize {
 const SERVICE_BATCH: BatchSize = { rows: 6_500, characters: 5 * 1024 * 1024 };
 /**
  * For an import in its own process. Each insert has a fixed cost per table, that of hundreds of rows, and its
- * parts are merged: 300,000 lines took 0.7 of the processor time with 24,000 rows a batch instead of 8,000,
- * and 150 MB more memory.
+ * parts are merged: 150,000 lines took 0.78 of the processor time with 24,000 rows a batch instead of 8,000,
+ * and 80 MB more memory.
  */
 export const IMPORT_BATCH: BatchSize = { rows: 24_000, characters: 24 * 1024 * 1024 };
-/** Characters of a batch with long rows: with lines of 90 KB, an import peaks at 630 to 650 MB. */
+/** Characters of a batch with long rows: with lines of 90 KB, an import peaks at 580 MB. */
 const LONG_ROWS_CHARACTERS = 3 * 1024 * 1024;
 /** A batch with fewer rows than this has long rows. */
 const FEW_ROWS = 1_000;
