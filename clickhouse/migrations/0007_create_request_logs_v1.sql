@@ -13,10 +13,10 @@ CREATE TABLE IF NOT EXISTS request_logs_v1
     app_id                  UInt32,
     timestamp               DateTime64(3, 'UTC') CODEC(Delta(8), ZSTD(1)),
     request_uuid            UUID CODEC(ZSTD(1)),
-    app_env_id              UInt32,
-    endpoint_id             UInt32,
-    consumer_id             UInt32,
-    method                  LowCardinality(String),
+    app_env_id              UInt32 CODEC(ZSTD(1)),
+    endpoint_id             UInt32 CODEC(ZSTD(1)),
+    consumer_id             UInt32 CODEC(ZSTD(1)),
+    method                  LowCardinality(String) CODEC(ZSTD(1)),
     status_code             UInt16,
     record_json             String CODEC(ZSTD(1)),
     filter_terms            String ALIAS format('{0}c{1} {0}e{2} {0}v{3} {0}s{4} {0}x{5} {0}m{6}',
@@ -29,7 +29,7 @@ CREATE TABLE IF NOT EXISTS request_logs_v1
     response_time_ms        Int64
         DEFAULT simpleJSONExtractInt(record_json, 'response_time_ms') CODEC(ZSTD(1)),
     client_country_iso_code LowCardinality(String)
-        DEFAULT simpleJSONExtractString(record_json, 'client_country_iso_code'),
+        DEFAULT simpleJSONExtractString(record_json, 'client_country_iso_code') CODEC(ZSTD(1)),
     trace_id                FixedString(16) COMMENT 'all zeros: none',
     exception_type          LowCardinality(Nullable(String)),
     INDEX ix_filter_terms filter_terms TYPE text(tokenizer = splitByString([' ']))

@@ -8,17 +8,18 @@ export function hashUuid(text: string | Buffer): string {
 }
 
 /**
- * A UUID of version 8 for a request: 72 bits of a hash, and the request's time. ClickHouse compares the
+ * A UUID of version 8 for a request: 60 bits of a hash, and the request's time. ClickHouse compares the
  * second half of UUIDs first, so this half begins with the time: requests of near times are near each other
- * in a table, and a batch reads one place of it.
+ * in a table, and a batch reads one place of it. Only requests of one millisecond need different hashes: among
+ * 10,000 of them two have the same with a probability of 1 in 20 billion.
  *
- * @param hex at least 18 digits
+ * @param hex at least 15 digits
  * @param timestamp milliseconds since the Unix epoch; less than 2^48
  */
 export function toRequestUuid(hex: string, timestamp: number): string {
   const time = Math.trunc(timestamp).toString(16).padStart(12, '0');
   const hashed = [hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(12, 15)}`];
-  return [...hashed, `8${time.slice(0, 3)}`, time.slice(3) + hex.slice(15, 18)].join('-');
+  return [...hashed, `8${time.slice(0, 3)}`, `${time.slice(3)}000`].join('-');
 }
 
 /** The time in a UUID that `toRequestUuid` made; undefined for UUIDs of other versions. */

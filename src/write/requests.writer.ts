@@ -28,6 +28,9 @@ const WAIT_FOR_CLAIMS_MS = 75_000;
 /** Called once the rows of a batch are encoded, with its commit. */
 type RunCommit = (commit: () => Promise<void>) => Promise<void>;
 
+const TABLES_WITH_OLD_PARTS = `
+SELECT DISTINCT table FROM system.parts WHERE database = currentDatabase() AND NOT active`;
+
 /** Writes complete requests into the landing table, each once, even if it is passed repeatedly. */
 export class RequestsWriter {
   private readonly knownRequests: KnownRequests;
@@ -115,9 +118,17 @@ export class RequestsWriter {
     return this.log.recover(olderThanSeconds);
   }
 
-  /** Call after the last write. */
+  /**
+   * Call after the last write. The embedded engine removes what it replaced while it has nothing else to do, and
+   * a command ends before that.
+   */
   async close(): Promise<void> {
     await this.log.markApplied();
+    if (this.store.kind !== 'embedded') return;
+    await this.store.command('OPTIMIZE TABLE ingest_batches_v1 FINAL');
+    for (const { table } of await this.store.rows<{ table: string }>('parts.replaced', TABLES_WITH_OLD_PARTS))
+      // Nothing is dropped, but the engine removes old parts before it answers.
+      await this.store.command(`ALTER TABLE ${table} DROP PARTITION ID 'none'`);
   }
 
   private async writeUnknown(

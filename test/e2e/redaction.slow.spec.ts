@@ -279,25 +279,27 @@ describeEmbedded('secrets in what applications send', () => {
     });
     const hub = `${server.collectorUrl}/v2/${app.client_id}/prod`;
     const sender = new OtlpSender(server.collectorUrl, token);
-    do {
-      await sendToHub(planter, hub);
-      await sendByOtlp(planter, sender);
-      const lines = buildLines(planter).map((line) => `${JSON.stringify(line)}\n`);
+    const sendLines = async (all: object[]) => {
+      const lines = all.map((line) => `${JSON.stringify(line)}\n`);
       const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/x-ndjson' };
       const { body } = await post(`${server.collectorUrl}/v1/requests`, lines.join(''), headers);
       expect(body).toMatchObject({ imported: lines.length });
-    } while (planter.secrets.length < (least * 2) / 3);
+    };
+    // What is sent at once is written at once, which takes a fraction of the time.
+    const sent: Promise<void>[] = [];
+    do
+      sent.push(sendToHub(planter, hub), sendByOtlp(planter, sender), sendLines(buildLines(planter)));
+    while (planter.secrets.length < (least * 2) / 3);
     for (const form of FORMS) {
       const item = plantItem(planter.write(form, 'hub'));
-      await post(`${hub}/log?uuid=${randomUUID()}`, logFile([item]));
       const { span, records } = plantSpan(planter.write(form, 'OTLP'));
-      await sender.deliver('traces', traces([span]));
-      await sender.deliver('logs', logs(records));
+      sent.push(
+        post(`${hub}/log?uuid=${randomUUID()}`, logFile([item])).then(() => undefined),
+        sender.deliver('traces', traces([span])).then(() => sender.deliver('logs', logs(records))),
+      );
     }
-    const lines = FORMS.map((form) => `${JSON.stringify(plantLine(planter.write(form, 'POST')))}\n`);
-    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/x-ndjson' };
-    const { body } = await post(`${server.collectorUrl}/v1/requests`, lines.join(''), headers);
-    expect(body).toMatchObject({ imported: FORMS.length });
+    sent.push(sendLines(FORMS.map((form) => plantLine(planter.write(form, 'POST')))));
+    await Promise.all(sent);
     await importFiles(planter, env, least, run);
     const responses = await readAll(server.apiUrl, key);
     expect(await server.stop()).toBe(0);

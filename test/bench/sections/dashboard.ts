@@ -6,7 +6,7 @@ import { type Options, wants } from '../options.js';
 import { progress } from '../report/progress.js';
 import type { Service } from '../service.js';
 
-const CHROMIUM = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium';
+const CHROMIUM = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium-headless-shell';
 const VISITS = 15;
 /** Resolves with the time of the first frame that has the chart. */
 const WATCH = `

@@ -18,7 +18,7 @@ const STATEMENT_WITHIN_MS = 3_600_000;
 
 /** Random digits, and the time where `toRequestUuid` has it. */
 const UUIDS: Record<Identities, string> = {
-  own: `concat(substring(h, 1, 8), '-', substring(h, 9, 4), '-8', substring(h, 13, 3), '-8', substring(t, 1, 3), '-', substring(t, 4), substring(h, 16, 3))`,
+  own: `concat(substring(h, 1, 8), '-', substring(h, 9, 4), '-8', substring(h, 13, 3), '-8', substring(t, 1, 3), '-', substring(t, 4), '000')`,
   foreign: `concat(substring(h, 1, 8), '-', substring(h, 9, 4), '-4', substring(h, 13, 3), '-8', substring(h, 16, 3), '-', substring(h, 19, 12))`,
 };
 
