@@ -10,8 +10,8 @@ export function hashUuid(text: string | Buffer): string {
 /**
  * A UUID of version 8 for a request: 60 bits of a hash, and the request's time. ClickHouse compares the
  * second half of UUIDs first, so this half begins with the time: requests of near times are near each other
- * in a table, and a batch reads one place of it. Only requests of one millisecond need different hashes: among
- * 10,000 of them two have the same with a probability of 1 in 20 billion.
+ * in a table, and a batch reads one place of it. Only requests of one millisecond need different hashes:
+ * among 10,000 of them two have the same with a probability of 1 in 20 billion.
  *
  * @param hex at least 15 digits
  * @param timestamp milliseconds since the Unix epoch; less than 2^48

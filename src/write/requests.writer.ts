@@ -119,8 +119,8 @@ export class RequestsWriter {
   }
 
   /**
-   * Call after the last write. The embedded engine removes what it replaced while it has nothing else to do, and
-   * a command ends before that.
+   * Call after the last write. The embedded engine removes what it replaced while it has nothing else to do,
+   * and a command ends before that.
    */
   async close(): Promise<void> {
     await this.log.markApplied();

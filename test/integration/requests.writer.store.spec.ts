@@ -13,7 +13,7 @@ import { LocalCoordinator } from '../../src/coordination/writer-coordinator.js';
 import { RequestsWriter } from '../../src/write/requests.writer.js';
 import { buildRequest } from '../factories/request.factory.js';
 import { COUNTS_TABLES, selectSums } from '../setup/rollups.js';
-import { type OpenStore, createApp, openStore, reopen } from '../setup/store.js';
+import { type OpenStore, createApp, describeEmbedded, openStore, reopen } from '../setup/store.js';
 
 /** All that requests leave behind, and how to read it so that merges in the background make no difference. */
 const TRACES: Record<string, string> = {
@@ -357,6 +357,20 @@ describe('RequestsWriter', () => {
     const another = randomUUID().replaceAll('-', '');
     await writer.writeCounts(appId, [count, { ...count, path: '/b' }], another);
     await expectCounted(160);
+  });
+
+  describeEmbedded('once it is closed', () => {
+    it('leaves no rows of applied batches, and no part that a merge replaced, on the disk', async () => {
+      for (let batch = 0; batch < 3; batch++) await writer.write(appId, some(20));
+      await writer.close();
+      const [log] = await rows(
+        `SELECT countIf(active) AS parts, countIf(NOT active) AS replaced,
+          (SELECT count() FROM ingest_batches_v1 WHERE payload != ''
+            AND batch_id IN (SELECT batch_id FROM ingest_batches_v1 WHERE applied = 1)) AS payloads
+        FROM system.parts WHERE database = currentDatabase() AND table = 'ingest_batches_v1'`,
+      );
+      expect(log).toEqual({ parts: 1, replaced: 0, payloads: 0 });
+    });
   });
 });
 
