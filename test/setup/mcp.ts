@@ -15,8 +15,8 @@ export interface ToolResponse {
     next?: Record<string, unknown>;
   } & Record<string, unknown>;
   isError: boolean;
-  /** Of the larger of its two forms as JSON, by the tokenizer that finds more. */
-  tokens: number;
+  /** Of the larger of its two forms as JSON, by the tokenizer that finds more; counted when it is read. */
+  readonly tokens: number;
 }
 
 /** Tokens of a value as JSON, by the tokenizer that finds more of them. */
@@ -44,7 +44,9 @@ export async function callTool(client: Client, name: string, args: object = {}):
     text: content!.text,
     structured: result.structuredContent as ToolResponse['structured'],
     isError: result.isError === true,
-    tokens: Math.max(countTokens(result.content), countTokens(result.structuredContent ?? null)),
+    get tokens() {
+      return Math.max(countTokens(result.content), countTokens(result.structuredContent ?? null));
+    },
   };
 }
 

@@ -143,4 +143,22 @@ describe('the command line', () => {
     const { code, err } = run('key', 'create', '--team', '1', ...scopes);
     expect([code, err]).toEqual([1, expect.stringMatching(message)]);
   });
+
+  it.each([
+    ['--source', 'a b'],
+    ['--source', ''],
+    ['--source', 'a'.repeat(65)],
+    ['--base-url', 'api.example.com'],
+    ['--base-url', 'ftp://api.example.com'],
+    ['--base-url', 'https://api.example.com/?a=b'],
+    ['--base-url', 'https://me:secret@api.example.com'],
+    ['--consumer-from', 'referer'],
+  ])('refuses an import with %s %p', (option, value) => {
+    const { code, err } = run('import', '-', '--app', '1', option, value);
+    expect([code, err]).toEqual([1, expect.stringContaining(`'${option} <`)]);
+  });
+
+  it('shows examples of a pipe in the help of import', () => {
+    expect(run('import', '--help').out).toContain('xz -dc access.log.xz | ');
+  });
 });
