@@ -9,7 +9,8 @@ import { Config } from '../../src/config/config.js';
 import { EMPTY_CAPTURE, toCaptureJson } from '../../src/records/capture.js';
 import { RequestsWriter } from '../../src/write/requests.writer.js';
 import { buildRequest } from '../factories/request.factory.js';
-import { dataDirectory } from '../setup/data-directory.js';
+import { runCommand } from '../setup/command.js';
+import { dataDirectory, prepare } from '../setup/data-directory.js';
 import { queryParquet } from '../setup/duckdb.js';
 import { ProductProcess } from '../setup/product-process.js';
 import { openMigrated } from '../setup/schema.js';
@@ -78,8 +79,9 @@ describeEmbedded('request-analytics export', () => {
     data.remove();
   });
 
-  const run = (args: readonly string[], env = data.env) =>
-    ProductProcess.run(['export', '--app', app, ...args], env);
+  const run = (args: readonly string[]) => runCommand(['export', '--app', app, ...args], data.env);
+  const runProcess = (args: readonly string[]) =>
+    ProductProcess.run(['export', '--app', app, ...args], data.env);
 
   /**
    * Exports to a file that may have so many blocks of 512 bytes: the command has the limit, but not the
@@ -101,32 +103,22 @@ describeEmbedded('request-analytics export', () => {
       { env: { PATH: process.env.PATH, ...data.env } },
     );
 
-  /** A file that broke off, and what is beside it. */
-  const breakOff = async (service: ProductProcess | undefined, name: string, args: readonly string[]) => {
-    const running = service ?? (await ProductProcess.start(['serve'], data.env));
+  /** A file that broke off, and what is beside it; a service runs. */
+  const breakOff = async (name: string, args: readonly string[]) => {
     const part = at(name);
     await expect(runLimited(64, [...args, '--output', part])).rejects.toMatchObject({ code: 1 });
-    if (!service) await running.stop();
     return { part, bytes: readFileSync(part), note: readFileSync(`${part}.resume`) };
   };
 
   it('writes NDJSON that import takes, and that comes out of there byte for byte', async () => {
     const first = at('first.ndjson');
-    const { code, out } = await run(['--output', first]);
+    const { code, out } = await runProcess(['--output', first]);
     expect([code, JSON.parse(out[0]!)]).toEqual([0, { rows: ROWS, file: first }]);
     // It has headers and bodies.
     expect((statSync(first).mode & 0o777).toString(8)).toBe('600');
 
     const copy = dataDirectory();
-    const team = await ProductProcess.run(
-      ['team', 'create', '--name', 'Copy', '--plan', 'premium'],
-      copy.env,
-    );
-    const { id } = JSON.parse(team.out[0]!) as { id: number };
-    await ProductProcess.run(
-      ['app', 'create', '--team', String(id), '--name', 'Copy', '--framework', 'express'],
-      copy.env,
-    );
+    expect(await prepare(copy.env, 0)).toMatchObject({ appId: 1 });
     const imported = await ProductProcess.run(['import', first, '--app', '1'], copy.env);
     expect(JSON.parse(imported.out[0]!)).toMatchObject({
       read: ROWS,
@@ -134,37 +126,13 @@ describeEmbedded('request-analytics export', () => {
       rejected: 0,
       logged: ROWS,
     });
-    await ProductProcess.run(['export', '--app', '1', '--output', at('second.ndjson')], copy.env);
+    await runCommand(['export', '--app', '1', '--output', at('second.ndjson')], copy.env);
     expect(readFileSync(at('second.ndjson')).equals(readFileSync(first))).toBe(true);
     // An unknown time is no time of 0.
     const unknown = readFileSync(first, 'utf8').match(/"response_time_ms":null/g);
     expect(unknown).toHaveLength(Math.ceil(ROWS / 6));
     copy.remove();
   });
-
-  it.each(['ndjson', 'csv', 'csv_spreadsheet', 'har'])(
-    'continues a file that broke off anywhere, as %s',
-    async (format) => {
-      const whole = at(`whole.${format}`);
-      const until = ['--until', new Date(Date.now() - 60_000).toISOString()];
-      expect((await run(['--format', format, ...until, '--output', whole])).code).toBe(0);
-      expect(existsSync(`${whole}.resume`)).toBe(false);
-      const bytes = readFileSync(whole);
-      const { part, note } = await breakOff(undefined, `part.${format}`, ['--format', format, ...until]);
-      expect((statSync(`${part}.resume`).mode & 0o777).toString(8)).toBe('600');
-      for (const cut of [0, 10, Math.floor(bytes.length * 0.37), bytes.length - 1]) {
-        writeFileSync(part, bytes.subarray(0, cut));
-        writeFileSync(`${part}.resume`, note);
-        const { code } = await run(['--format', format, ...until, '--resume', part]);
-        expect([cut, code, readFileSync(part).equals(bytes), existsSync(`${part}.resume`)]).toEqual([
-          cut,
-          0,
-          true,
-          false,
-        ]);
-      }
-    },
-  );
 
   describe('of a file that broke off', () => {
     let service: ProductProcess;
@@ -175,7 +143,31 @@ describeEmbedded('request-analytics export', () => {
 
     afterAll(() => service.stop());
 
-    const resume = (args: readonly string[]) => ProductProcess.run(['export', ...args], data.env);
+    const resume = (args: readonly string[]) => runCommand(['export', ...args], data.env);
+
+    it.each(['ndjson', 'csv', 'csv_spreadsheet', 'har'])(
+      'continues a file that broke off anywhere, as %s',
+      async (format) => {
+        const whole = at(`whole.${format}`);
+        const until = ['--until', new Date(Date.now() - 60_000).toISOString()];
+        expect((await run(['--format', format, ...until, '--output', whole])).code).toBe(0);
+        expect(existsSync(`${whole}.resume`)).toBe(false);
+        const bytes = readFileSync(whole);
+        const { part, note } = await breakOff(`part.${format}`, ['--format', format, ...until]);
+        expect((statSync(`${part}.resume`).mode & 0o777).toString(8)).toBe('600');
+        for (const cut of [0, 10, Math.floor(bytes.length * 0.37), bytes.length - 1]) {
+          writeFileSync(part, bytes.subarray(0, cut));
+          writeFileSync(`${part}.resume`, note);
+          const { code } = await run(['--format', format, ...until, '--resume', part]);
+          expect([cut, code, readFileSync(part).equals(bytes), existsSync(`${part}.resume`)]).toEqual([
+            cut,
+            0,
+            true,
+            false,
+          ]);
+        }
+      },
+    );
 
     it('continues it with the same options alone, and otherwise leaves it as it is', async () => {
       const options = {
@@ -186,7 +178,7 @@ describeEmbedded('request-analytics export', () => {
         '--format': 'ndjson',
       };
       const asked = Object.entries(options).flat();
-      const { part, bytes, note } = await breakOff(service, 'asked.ndjson', asked.slice(2));
+      const { part, bytes, note } = await breakOff('asked.ndjson', asked.slice(2));
       for (const other of [
         { '--app': otherApp },
         { '--app': '99' },
@@ -213,7 +205,7 @@ describeEmbedded('request-analytics export', () => {
     });
 
     it('continues it not with an app that was deleted, and leaves it as it is', async () => {
-      const { part, bytes, note } = await breakOff(service, 'deleted.ndjson', []);
+      const { part, bytes, note } = await breakOff('deleted.ndjson', []);
       writeFileSync(`${part}.resume`, note.toString().replace(`"app":${app},`, '"app":99,'));
       const { code, err } = await resume(['--app', '99', '--resume', part]);
       expect([code, err.at(-1)]).toEqual([1, 'error: There is no app 99']);
@@ -221,7 +213,7 @@ describeEmbedded('request-analytics export', () => {
     });
 
     it('continues it not if the file is replaced by one of another app', async () => {
-      const { part } = await breakOff(service, 'replaced.ndjson', []);
+      const { part } = await breakOff('replaced.ndjson', []);
       await resume(['--app', otherApp, '--output', at('other.ndjson')]);
       const others = readFileSync(at('other.ndjson')).subarray(0, 20_000);
       writeFileSync(part, others);
@@ -234,7 +226,7 @@ describeEmbedded('request-analytics export', () => {
     });
 
     it('continues it not without the file beside it', async () => {
-      const { part, bytes } = await breakOff(service, 'alone.ndjson', []);
+      const { part, bytes } = await breakOff('alone.ndjson', []);
       for (const damage of [
         () => {
           writeFileSync(`${part}.resume`, '{"app":1,');
@@ -255,7 +247,7 @@ describeEmbedded('request-analytics export', () => {
 
     it('ends it where it would have ended, without later requests', async () => {
       const whole = at('window.ndjson');
-      const { part } = await breakOff(service, 'window-part.ndjson', []);
+      const { part } = await breakOff('window-part.ndjson', []);
       expect((await run(['--output', whole])).code).toBe(0);
       const line = readFileSync(whole, 'utf8').split('\n', 1)[0]!;
       const late = JSON.parse(line) as object;
@@ -267,7 +259,7 @@ describeEmbedded('request-analytics export', () => {
         request_uuid: randomUUID(),
       };
       writeFileSync(at('late.ndjson'), `${JSON.stringify(row)}\n`);
-      expect((await ProductProcess.run(['import', at('late.ndjson'), '--app', app], data.env)).code).toBe(0);
+      expect((await runCommand(['import', at('late.ndjson'), '--app', app], data.env)).code).toBe(0);
       expect((await run(['--resume', part])).code).toBe(0);
       expect(readFileSync(part).equals(readFileSync(whole))).toBe(true);
     });
@@ -304,7 +296,12 @@ describeEmbedded('request-analytics export', () => {
     await run(['--format', 'parquet', '--filter', 'status_code in 500,503', '--output', file]);
     const rows = await queryParquet(readFileSync(file), ['SELECT count(), min(status_code) FROM rows']);
     expect(rows).toEqual([[String(ROWS / 10), 500]]);
-    const { out } = await run(['--filter', 'request_headers[x-tag] contains SS', '--filter', 'path is_null']);
+    const { out } = await runProcess([
+      '--filter',
+      'request_headers[x-tag] contains SS',
+      '--filter',
+      'path is_null',
+    ]);
     expect(out).toEqual([]);
   });
 
@@ -330,7 +327,9 @@ describeEmbedded('request-analytics export', () => {
       1,
       'error: A broken file of parquet cannot be continued: export it again',
     ]);
-    const { note } = await breakOff(undefined, 'note.ndjson', []);
+    const service = await ProductProcess.start(['serve'], data.env);
+    const { note } = await breakOff('note.ndjson', []);
+    await service.stop();
     const ofCsv = `timestamp,request_uuid\r\n"2026-11-20T00:00:00.000Z","0190b7a1-5d4e-7c3a-9f10-2b6f8e4c1d22"\r\n`;
     for (const content of ['{"timestamp":"now"}\n', ofCsv]) {
       writeFileSync(at('other'), content);
