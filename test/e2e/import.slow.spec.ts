@@ -9,7 +9,8 @@ import { type ImportOptions, type ImportSummary, Importer } from '../../src/sour
 import { READS_ZSTD } from '../../src/sources/lines/files/zstd.js';
 import { TestApp } from '../setup/app.js';
 import { hasProgram, pack } from '../setup/compress.js';
-import { dataDirectory } from '../setup/data-directory.js';
+import { runCommand } from '../setup/command.js';
+import { dataDirectory, prepare } from '../setup/data-directory.js';
 import { type Ended, ProductProcess } from '../setup/product-process.js';
 import { describeEmbedded } from '../setup/store.js';
 import { type LogBody, Tenant } from '../setup/tenant.js';
@@ -242,10 +243,11 @@ const counts = (read: number, imported: number, rejected = 0) => ({
   logged: imported,
 });
 
-// Each process has the engine in it.
 describeEmbedded('import, as a command', () => {
   const data = dataDirectory();
-  const run = (...args: string[]) => ProductProcess.run(args, { ...data.env, LOG_LEVEL: 'silent' });
+  const env = { ...data.env, LOG_LEVEL: 'silent' };
+  const run = (...args: string[]) => runCommand(args, env);
+  const runProcess = (...args: string[]) => ProductProcess.run(args, env);
   const files = mkdtempSync(join(tmpdir(), 'request-analytics-files-'));
   const createFile = (name: string, content: string | Buffer) => {
     writeFileSync(join(files, name), content);
@@ -256,8 +258,7 @@ describeEmbedded('import, as a command', () => {
     JSON.parse(err.find((line) => line.startsWith('{"level"'))!) as object;
 
   beforeAll(async () => {
-    await run('team', 'create', '--name', 'Acme');
-    await run('app', 'create', '--team', '1', '--name', 'Shop');
+    expect(await prepare(env, 0)).toMatchObject({ appId: 1 });
   });
 
   afterAll(() => {
@@ -268,7 +269,7 @@ describeEmbedded('import, as a command', () => {
   it('fails when it rejected every line, and groups the reasons', async () => {
     const old = Array.from({ length: 40 }, (_, index) => logLine(index).replace(/20\d\d:/, '2019:'));
     const text = ['root:x:0:0:root:/root:/bin/sh', ...old, 'daemon:x:1:1::/:/bin/false', ''].join('\n');
-    const ended = await run('import', createFile('passwd', text), '--app', '1');
+    const ended = await runProcess('import', createFile('passwd', text), '--app', '1');
     expect(ended.code).toBe(1);
     expect(readSummary(ended)).toEqual({ read: 42, imported: 0, duplicates: 0, rejected: 42, logged: 0 });
     expect(ended.err.filter((line) => !line.startsWith('{'))).toEqual([
@@ -328,7 +329,7 @@ describeEmbedded('import, as a command', () => {
     writeFileSync(join(directory, 'access.log.3.gz'), gzipSync(old));
     writeFileSync(join(directory, 'error.log'), 'no such file\n');
     const args = ['import', directory, '--app', '1', '--source', 'rotated'];
-    const first = await run(...args);
+    const first = await runProcess(...args);
     const name = (file: string) => join(directory, file);
     expect([first.code, count(first)]).toEqual([
       0,
@@ -442,7 +443,7 @@ describeEmbedded('import, as a command', () => {
   it('imports what it can of several files, names those that it cannot read, and fails', async () => {
     const [good, missing] = [createFile('good.log', `${logLine(20, '/good')}\n`), join(files, 'missing.log')];
     const cut = createFile('cut.log.gz', gzipSync(`${logLine(21, '/cut')}\n`.repeat(3)).subarray(0, -8));
-    const ended = await run('import', missing, good, cut, '--app', '1');
+    const ended = await runProcess('import', missing, good, cut, '--app', '1');
     expect([ended.code, count(ended)]).toMatchObject([1, { imported: 4, rejected: 0 }]);
     expect(ended.err.filter((line) => !line.startsWith('{'))).toEqual([
       `Cannot read ${cut} to its end: the gzip data is cut off`,
@@ -464,10 +465,7 @@ describeEmbedded('import, as a command', () => {
       const lines = Array.from({ length: 20_000 }, (_, index) => `${logLine(60, `/${signal}/${index}`)}\n`);
       const pipe = join(files, `${signal}.pipe`);
       execFileSync('mkfifo', [pipe]);
-      const stopped = await ProductProcess.begin(['import', pipe, '--app', '1'], {
-        ...data.env,
-        LOG_LEVEL: 'silent',
-      });
+      const stopped = await ProductProcess.begin(['import', pipe, '--app', '1'], env);
       const failed = stopped.ended.then(() => Promise.reject(new Error(stopped.written)));
       failed.catch(() => undefined);
       const writer = await Promise.race([open(pipe, 'w'), failed]);
@@ -514,24 +512,5 @@ describeEmbedded('import, as a command', () => {
       1,
       'error: Standard input (-) cannot be imported together with files',
     ]);
-  });
-
-  it.each([
-    ['--source', 'a b'],
-    ['--source', ''],
-    ['--source', 'a'.repeat(65)],
-    ['--base-url', 'api.example.com'],
-    ['--base-url', 'ftp://api.example.com'],
-    ['--base-url', 'https://api.example.com/?a=b'],
-    ['--base-url', 'https://me:secret@api.example.com'],
-    ['--consumer-from', 'referer'],
-  ])('does not take %s %p', async (option, value) => {
-    const { code, err } = await run('import', '-', '--app', '1', option, value);
-    expect([code, err.join('\n')]).toEqual([1, expect.stringContaining(`'${option} <`)]);
-  });
-
-  it('shows examples in its help', async () => {
-    const { code, out } = await run('import', '--help');
-    expect([code, out.join('\n')]).toEqual([0, expect.stringContaining('xz -dc access.log.xz | ')]);
   });
 });
