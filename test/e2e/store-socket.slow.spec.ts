@@ -9,12 +9,13 @@ import { SocketConnection } from '../../src/coordination/socket/socket.connectio
 import { Config } from '../../src/config/config.js';
 import { PRODUCT_VERSION } from '../../src/config/version.js';
 import { buildCount, buildSync } from '../collector/setup/messages.js';
+import { runCommand } from '../setup/command.js';
 import { administer, dataDirectory } from '../setup/data-directory.js';
 import { eventually } from '../setup/eventually.js';
-import { ProductProcess } from '../setup/product-process.js';
+import { type Ended, ProductProcess } from '../setup/product-process.js';
 import { describeEmbedded } from '../setup/store.js';
 
-const LINES = 12_000;
+const LINES = 5_000;
 const PATHS = 400;
 
 describeEmbedded('commands while a server has the data directory open', () => {
@@ -32,11 +33,17 @@ describeEmbedded('commands while a server has the data directory open', () => {
     data.remove();
   });
 
-  /** The result of a command. */
+  /** The result of a command in a process of its own. */
   async function run<Result = Record<string, unknown>>(...args: string[]): Promise<Result> {
-    const { code, out, err } = await ProductProcess.run(args, data.env);
+    return readResult(await ProductProcess.run(args, data.env)) as Result;
+  }
+
+  /** The result of a command in this process. */
+  const runHere = async (...args: string[]) => readResult(await runCommand(args, data.env));
+
+  function readResult({ code, out, err }: Ended): unknown {
     expect([code, code === 0 ? '' : err.join('\n')]).toEqual([0, '']);
-    return JSON.parse(out[0] ?? 'null') as Result;
+    return JSON.parse(out[0] ?? 'null');
   }
 
   const createTenant = async () =>
@@ -119,17 +126,17 @@ describeEmbedded('commands while a server has the data directory open', () => {
     const { appId, countTraffic } = await createTenant();
     const file = writeRequests('import', 500);
     expect(await run('import', file, '--app', appId)).toMatchObject({ imported: 500, duplicates: 0 });
-    expect(await run('import', file, '--app', appId)).toMatchObject({ imported: 0, duplicates: 500 });
+    expect(await runHere('import', file, '--app', appId)).toMatchObject({ imported: 0, duplicates: 500 });
     expect(await countTraffic()).toBe(500);
-    await run('endpoint', 'exclude', '--app', appId, '--method', 'GET', '--path', '/path-7');
+    await runHere('endpoint', 'exclude', '--app', appId, '--method', 'GET', '--path', '/path-7');
     const exported = join(directory, '..', `export-${process.pid}.ndjson`);
-    expect(await run('export', '--app', appId, '--output', exported)).toMatchObject({ rows: 498 });
+    expect(await runHere('export', '--app', appId, '--output', exported)).toMatchObject({ rows: 498 });
     rmSync(exported);
-    expect(await run('write-token', 'create', '--app', appId)).toHaveProperty('token');
-    expect(await run('status')).not.toHaveProperty('tables');
-    expect(await run('status', '--tables')).toHaveProperty('tables');
-    expect(await run('verify')).toMatchObject({ status: 'ok' });
-    expect(await run('migrate')).toMatchObject({ applied: [] });
+    expect(await runHere('write-token', 'create', '--app', appId)).toHaveProperty('token');
+    expect(await runHere('status')).not.toHaveProperty('tables');
+    expect(await runHere('status', '--tables')).toHaveProperty('tables');
+    expect(await runHere('verify')).toMatchObject({ status: 'ok' });
+    expect(await runHere('migrate')).toMatchObject({ applied: [] });
     rmSync(file);
   });
 
@@ -180,10 +187,7 @@ describeEmbedded('commands while a server has the data directory open', () => {
   });
 
   it('rejects a command as it does without a server', async () => {
-    const { code, err } = await ProductProcess.run(
-      ['app', 'rename', '--app', '999', '--name', 'X'],
-      data.env,
-    );
+    const { code, err } = await runCommand(['app', 'rename', '--app', '999', '--name', 'X'], data.env);
     expect(code).toBe(1);
     expect(err.join('\n')).toContain('999');
     const deletion = await ProductProcess.run(['app', 'delete', '--app', '999', '--yes'], data.env);
@@ -251,9 +255,10 @@ describeEmbedded('commands while a server has the data directory open', () => {
   it('replaces the socket of a server that was killed', async () => {
     await server.crash();
     expect(existsSync(socket)).toBe(true);
+    // It opens the directory itself.
     expect(await run('team', 'list')).toMatchObject({ name: 'Acme' });
     await server.launch();
-    expect(await run('team', 'list')).toMatchObject({ name: 'Acme' });
+    expect(await runHere('team', 'list')).toMatchObject({ name: 'Acme' });
   });
 
   it('serves without a socket when the path is too long for one, and says so', async () => {
@@ -288,7 +293,7 @@ describeEmbedded('commands while a server has the data directory open', () => {
     const { code, err } = await ProductProcess.run(['team', 'list'], data.env, { killAfterMs: 60_000 });
     server.signal('SIGCONT');
     expect([code, err.join('\n')]).toEqual([1, expect.stringContaining('does not respond')]);
-    expect(await run('team', 'list')).toMatchObject({ name: 'Acme' });
+    expect(await runHere('team', 'list')).toMatchObject({ name: 'Acme' });
   });
 
   it('fails with a reason when the server ends in the middle of a response', async () => {
@@ -303,7 +308,7 @@ describeEmbedded('commands while a server has the data directory open', () => {
     });
     await once(fake.listen(join(other.env.DATA_DIR!, 'store.sock')), 'listening');
     for (const args of [['list'], ['set-plan', '--team', '1', '--plan', 'free']]) {
-      const { code, err } = await ProductProcess.run(['team', ...args], other.env);
+      const { code, err } = await runCommand(['team', ...args], other.env);
       expect([code, err.at(-1)]).toEqual([
         1,
         'error: the server that has the data directory open does not respond',
@@ -319,7 +324,7 @@ describeEmbedded('commands while a server has the data directory open', () => {
       response.end(JSON.stringify({ version: '0.0.1', session: 'x' })),
     );
     await once(fake.listen(join(other.env.DATA_DIR!, 'store.sock')), 'listening');
-    const { code, err } = await ProductProcess.run(['team', 'list'], other.env);
+    const { code, err } = await runCommand(['team', 'list'], other.env);
     expect([code, err.join('\n')]).toEqual([1, expect.stringContaining('version 0.0.1')]);
     fake.close();
     other.remove();
