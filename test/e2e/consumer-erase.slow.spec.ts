@@ -6,6 +6,7 @@ import { logFile } from '../collector/setup/log-file.js';
 import { buildCount, buildLogItem, buildSync } from '../collector/setup/messages.js';
 import { OtlpSender, attributes, logs, nanosecondsAgo, serverSpan, traces } from '../collector/setup/otlp.js';
 import { post } from '../collector/setup/post.js';
+import { runCommand } from '../setup/command.js';
 import { administer, dataDirectory } from '../setup/data-directory.js';
 import { eventually } from '../setup/eventually.js';
 import { ProductProcess } from '../setup/product-process.js';
@@ -63,7 +64,7 @@ describeEmbedded('consumer erase', () => {
   });
 
   async function run(...args: string[]): Promise<Record<string, unknown>> {
-    const { code, out, err } = await ProductProcess.run(args, data.env);
+    const { code, out, err } = await runCommand(args, data.env);
     expect([code, code === 0 ? '' : err.join('\n')]).toEqual([0, '']);
     return JSON.parse(out[0] ?? 'null') as Record<string, unknown>;
   }
@@ -241,7 +242,7 @@ describeEmbedded('consumer erase', () => {
       [['nobody', '--yes'], 'no consumer'],
       [[carl.identifier, '--yes'], `Delete them first`],
     ] as const) {
-      const { code, err } = await ProductProcess.run([...args, ...more], data.env);
+      const { code, err } = await runCommand([...args, ...more], data.env);
       expect([code, err.join('\n')]).toEqual([1, expect.stringContaining(message)]);
     }
     await run('key', 'delete', limited.split('.')[0]!, '--yes');
@@ -251,14 +252,10 @@ describeEmbedded('consumer erase', () => {
     const { id } = await run('app', 'create', '--team', '1', '--name', 'Other shop');
     const { identifier } = createPerson('Heinrich');
     await run('key', 'create', '--team', '1', '--apps', String(id), '--consumer', identifier);
-    const [there, here] = [
-      ['--app', String(id)],
-      ['--app', '1'],
-    ].map((app) =>
-      ProductProcess.run(['consumer', 'erase', ...app, '--identifier', identifier, '--yes'], data.env),
-    );
-    expect((await there!).err.join('\n')).toContain('Delete them first');
-    expect((await here!).err.join('\n')).toContain('no consumer');
+    const eraseOf = (app: string) =>
+      runCommand(['consumer', 'erase', '--app', app, '--identifier', identifier, '--yes'], data.env);
+    expect((await eraseOf(String(id))).err.join('\n')).toContain('Delete them first');
+    expect((await eraseOf('1')).err.join('\n')).toContain('no consumer');
   });
 
   it('makes a new consumer of requests that come afterwards, beside the server that knew the old one', async () => {
@@ -309,7 +306,7 @@ describeEmbedded('consumer erase', () => {
       ),
     );
 
-    const typo = await ProductProcess.run([...args, 'typo@people.example'], data.env);
+    const typo = await runCommand([...args, 'typo@people.example'], data.env);
     expect([typo.code, typo.err.join('\n')]).toEqual([1, expect.stringContaining('no consumer')]);
     const { id: otherId } = (await find(other.identifier))!;
     expect(await erase(other)).toMatchObject({ consumer_ids: [otherId], requests: 1 });
