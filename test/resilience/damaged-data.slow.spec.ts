@@ -14,6 +14,7 @@ import { basename, join, relative } from 'node:path';
 import { ClickHouse } from '../../src/store/client/clickhouse.client.js';
 import { Config } from '../../src/config/config.js';
 import { buildSync } from '../collector/setup/messages.js';
+import { runCommand } from '../setup/command.js';
 import { detail } from '../setup/contract.js';
 import { type Prepared, administer, dataDirectory, prepare } from '../setup/data-directory.js';
 import { eventually } from '../setup/eventually.js';
@@ -234,7 +235,7 @@ describeEmbedded('a store whose data is damaged', () => {
       const part = join(findFile(directory, 'endpoints_v1'), '..');
       renameSync(part, join(part, '../detached', basename(part)));
     });
-    const { code, out } = await ProductProcess.run(['verify'], env);
+    const { code, out } = await runCommand(['verify'], env);
     expect([code, out.filter((line) => !line.includes('"status":"ok"'))]).toEqual([0, []]);
   });
 
@@ -267,7 +268,7 @@ describeEmbedded('a store whose data is damaged', () => {
             CONSUMER,
             '--yes',
           ];
-          expect(await ProductProcess.run(args, env)).toMatchObject({ code: 0 });
+          expect(await runCommand(args, env)).toMatchObject({ code: 0 });
         },
       ],
       [
@@ -285,7 +286,7 @@ describeEmbedded('a store whose data is damaged', () => {
         url: '/a',
       };
       writeFileSync(file, JSON.stringify({ ...line, status_code: 200, consumer: { identifier: CONSUMER } }));
-      const imported = await ProductProcess.run(['import', file, '--app', String(prepared.appId)], env);
+      const imported = await runCommand(['import', file, '--app', String(prepared.appId)], env);
       expect([imported.code, imported.err.filter((text) => text.startsWith('error'))]).toEqual([0, []]);
       const part = readdirSync(table).find((name) => !before.has(name) && /(_\d+){3}$/.test(name))!;
       expect(readFileSync(join(env.DATA_DIR!, 'parts.json'), 'utf8')).toContain(part);
@@ -300,7 +301,7 @@ describeEmbedded('a store whose data is damaged', () => {
         return !readdirSync(table).some((name) => name.startsWith(`${partition}_`));
       });
       await service.crash();
-      const { code, out } = await ProductProcess.run(['verify'], env);
+      const { code, out } = await runCommand(['verify'], env);
       expect([code, out.filter((text) => !text.includes('"status":"ok"'))]).toEqual([0, []]);
     });
   });
