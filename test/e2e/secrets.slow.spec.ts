@@ -7,6 +7,7 @@ import { ClickHouse } from '../../src/store/client/clickhouse.client.js';
 import { Config } from '../../src/config/config.js';
 import { buildSync } from '../collector/setup/messages.js';
 import { ClickHouseServer } from '../setup/clickhouse-server/clickhouse-server.js';
+import { runCommand } from '../setup/command.js';
 import { type Prepared, prepare } from '../setup/data-directory.js';
 import { eventually } from '../setup/eventually.js';
 import { type Ended, ProductProcess } from '../setup/product-process.js';
@@ -85,8 +86,8 @@ describeWithRedisServer('keys, hashes and configured secrets', () => {
     expect(new SecretScanner(secrets).find(texts.join('\n'))).toEqual([]);
   }
 
-  async function run(args: readonly string[], more: NodeJS.ProcessEnv = {}): Promise<Ended> {
-    const ended = await ProductProcess.run(args, { ...env, ...more });
+  async function run(args: readonly string[]): Promise<Ended> {
+    const ended = await ProductProcess.run(args, env);
     said.push(...ended.err);
     return ended;
   }
@@ -181,7 +182,8 @@ describeWithRedisServer('keys, hashes and configured secrets', () => {
       [['team', 'list'], { OTEL_EXPORTER_OTLP_ENDPOINT: `http//${CONFIGURED.traces}@localhost` }],
     ];
     for (const [args, more] of failed) {
-      const ended = await run(args, more);
+      const ended = await runCommand(args, { ...env, ...more });
+      said.push(...ended.err);
       expect([args, ended.code === 0]).toEqual([args, false]);
       expectClean(...ended.out, ...ended.err);
     }
