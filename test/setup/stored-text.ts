@@ -28,7 +28,7 @@ const NONE: [string, Buffer][] = [];
  * A function that finds those of the texts that are in bytes. It reads the bytes once, however many texts
  * there are. Texts have at least four bytes.
  */
-export function createSearch(texts: readonly string[]): (bytes: Buffer) => Set<string> {
+function createSearch(texts: readonly string[]): (bytes: Buffer) => Set<string> {
   // By their last bytes, because many of them begin with the same.
   const byEnd = new Map<number, [text: string, bytes: Buffer][]>();
   const isLast = new Uint8Array(256);
