@@ -1,15 +1,17 @@
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { createServer, request as forward } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { source as axe } from 'axe-core';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import type { TestApp } from '../setup/app.js';
 import { HOST } from '../setup/browser.js';
 
 /** Where pictures are written; left out: none are made. */
 const { SCREENSHOTS } = process.env;
+/** Half the characters of what the package gives: each page that it runs in reads it again. */
+const AXE = readFileSync('node_modules/axe-core/axe.min.js', 'utf8');
+const VIEWPORT = { width: 1280, height: 860 };
 /** A desk and a phone. */
 const WIDTHS = [1440, 390];
 /** The rules of axe-core that read colors. */
@@ -70,25 +72,28 @@ export class DashboardPage {
   readonly calls: ApiCall[] = [];
   /** What the browser complained of: errors, violations of the policy, requests to others. */
   readonly complaints: string[] = [];
+  /** Whether it has a clock or options that stay. */
+  private isSpent: boolean;
 
   private constructor(
     readonly page: Page,
     readonly origin: string,
-  ) {}
+    options?: BrowserContextOptions,
+  ) {
+    this.isSpent = options !== undefined;
+  }
 
-  static async open(
-    browser: Browser,
-    app: TestApp,
-    options: BrowserContextOptions = {},
-  ): Promise<DashboardPage> {
+  /** @param options left out: those of most tests. An animation takes more time than the page. */
+  static async open(browser: Browser, app: TestApp, options?: BrowserContextOptions): Promise<DashboardPage> {
     const origin = app.url.replace('127.0.0.1', HOST);
     const context = await browser.newContext({
-      viewport: { width: 1280, height: 860 },
+      viewport: VIEWPORT,
       timezoneId: 'Europe/Berlin',
+      reducedMotion: 'reduce',
       ...options,
     });
     const page = await context.newPage();
-    const dashboard = new DashboardPage(page, origin);
+    const dashboard = new DashboardPage(page, origin, options);
     await page.exposeFunction('recordCall', (method: string, url: string, body: string | null) => {
       const { pathname, search } = new URL(url);
       const parsed = body === null ? undefined : (JSON.parse(body) as Record<string, unknown>);
@@ -108,6 +113,45 @@ export class DashboardPage {
       void dialog.dismiss();
     });
     return dashboard;
+  }
+
+  /** The tab of the test before as if it were new, where it can be: that takes less time than another one. */
+  static async renew(
+    browser: Browser,
+    app: TestApp,
+    before: DashboardPage | undefined,
+  ): Promise<DashboardPage> {
+    if (!before || before.isSpent) return DashboardPage.open(browser, app);
+    const { page, origin } = before;
+    await page.setViewportSize(VIEWPORT);
+    await page.emulateMedia({ colorScheme: null });
+    await page.goto(`${origin}/health`);
+    await before.evaluate('[sessionStorage, localStorage].forEach((storage) => storage.clear())');
+    await page.goto('about:blank');
+    before.calls.splice(0);
+    before.complaints.splice(0);
+    return before;
+  }
+
+  /** After a test: nothing of the page goes on. */
+  async leave(): Promise<void> {
+    const { page } = this;
+    const context = page.context();
+    if (this.isSpent) {
+      await this.close();
+      return;
+    }
+    for (const other of context.pages()) if (other !== page) await other.close();
+    await page.unrouteAll({ behavior: 'ignoreErrors' });
+    await context.setOffline(false);
+    await page.mouse.move(0, 0);
+    await page.goto('about:blank');
+  }
+
+  /** From now on the clock of the page is the test's: `page.clock`. */
+  async installClock(time?: number): Promise<void> {
+    this.isSpent = true;
+    await this.page.clock.install(time === undefined ? {} : { time });
   }
 
   /** Opens a view with a key in the fragment, as the demo's link does, and waits until it is loaded. */
@@ -146,29 +190,37 @@ export class DashboardPage {
   }
 
   /** The rules that axe-core finds broken, each with the elements. */
-  private async findings(rules?: readonly string[]): Promise<string[]> {
-    if (!(await this.evaluate('!!window.axe'))) await this.page.evaluate(axe);
+  private async findings(within: string | undefined, rules?: readonly string[]): Promise<string[]> {
+    if (!(await this.evaluate('!!window.axe'))) await this.page.evaluate(AXE);
     const options = JSON.stringify({ resultTypes: ['violations'], ...(rules && { runOnly: rules }) });
-    return this.page.evaluate<string[]>(`axe.run(document, ${options}).then(({ violations }) =>
+    const context = within === undefined ? 'document' : JSON.stringify(within);
+    return this.page.evaluate<string[]>(`axe.run(${context}, ${options}).then(({ violations }) =>
       violations.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => id + ': ' + html + failureSummary)))`);
   }
 
   /**
    * Pictures of what is shown on a desk and on a phone, light and dark, each without findings of axe-core.
    *
-   * @param show shows it again at each width; left out: it is shown already
+   * @param box a box over a page that is checked without it: its selector, and how it is opened at each width
    */
-  async expectAccessible(name: string, show?: () => Promise<void>): Promise<void> {
+  async expectAccessible(
+    name: string,
+    box?: { selector: string; open: () => Promise<void>; close: () => Promise<void> },
+  ): Promise<void> {
     for (const width of WIDTHS) {
       await this.page.setViewportSize({ width, height: 860 });
-      await show?.();
+      await box?.open();
       for (const colorScheme of ['light', 'dark'] as const) {
         await this.page.emulateMedia({ colorScheme });
         await this.screenshot(`${name}-${width}-${colorScheme}`);
         // The dark colors alone differ.
-        const findings = await this.findings(colorScheme === 'dark' ? COLOR_RULES : undefined);
-        expect([width, colorScheme, findings]).toEqual([width, colorScheme, []]);
+        const isDark = colorScheme === 'dark';
+        // The box with the page once, for what is said of both.
+        const within = isDark || width !== WIDTHS[0] ? box?.selector : undefined;
+        const findings = await this.findings(within, isDark ? COLOR_RULES : undefined);
+        expect([name, width, colorScheme, findings]).toEqual([name, width, colorScheme, []]);
       }
+      await box?.close();
     }
   }
 
