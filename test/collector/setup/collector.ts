@@ -124,8 +124,7 @@ export class Client {
 
   static async create(api: TestApp, collector: TestCollector): Promise<Client> {
     const tenant = await Tenant.create(api);
-    const [app] = await api.admin.teams.listApps(tenant.teamId);
-    return new Client(tenant, app!.client_id, collector);
+    return new Client(tenant, tenant.clientId, collector);
   }
 
   path(kind: string, env = 'prod'): string {
