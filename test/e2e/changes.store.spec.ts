@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { DIMENSIONS, MEASURES } from '../../src/api/changes/measure-change.js';
 import { Random } from '../../src/shared/random.js';
 import type { RequestRecord } from '../../src/records/request-record.js';
-import { TestApp, WITHOUT_CACHE } from '../setup/app.js';
+import { TestApp } from '../setup/app.js';
 import { Tenant } from '../setup/tenant.js';
 
 const HOUR = 3_600_000;
@@ -45,7 +45,7 @@ describe('POST /v1/apps/{app_id}/changes', () => {
   const start = Math.floor(Date.now() / HOUR) * HOUR - 3 * DAY;
 
   beforeAll(async () => {
-    app = await TestApp.start(WITHOUT_CACHE);
+    app = await TestApp.start();
     tenant = await Tenant.create(app);
     const random = new Random(7);
     const pick = <Value>(values: readonly Value[]) => values[random.integer(0, values.length - 1)]!;

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { EMPTY_CAPTURE, toCaptureJson } from '../../src/records/capture.js';
 import { FACET_FIELDS, type FacetField } from '../../src/api/request-logs/facets/facets.input.js';
 import { ALL_SCOPES } from '../../src/platform/http/account.js';
-import { TestApp, WITHOUT_CACHE } from '../setup/app.js';
+import { TestApp } from '../setup/app.js';
 import { Tenant } from '../setup/tenant.js';
 
 /** More with `PROPERTY_RUNS`, as in a nightly run. */
@@ -55,7 +55,7 @@ describe('GET /v1/apps/{app_id}/request-logs/facets', () => {
   let tenant: Tenant;
 
   beforeAll(async () => {
-    app = await TestApp.start(WITHOUT_CACHE);
+    app = await TestApp.start();
   });
 
   beforeEach(async () => {

@@ -9,7 +9,6 @@ import { listOperations } from '../../src/sources/decoding/api-document.js';
 import { type Client, TestService } from '../collector/setup/collector.js';
 import { buildLogItem } from '../collector/setup/messages.js';
 import { OtlpSender, serverSpan, traces } from '../collector/setup/otlp.js';
-import { WITHOUT_CACHE } from '../setup/app.js';
 import { callTool, connectClient, readRows } from '../setup/mcp.js';
 import { type Query, Tenant } from '../setup/tenant.js';
 
@@ -23,7 +22,7 @@ let client: Client;
 let tenant: Tenant;
 
 beforeAll(async () => {
-  service = await TestService.start({ ...WITHOUT_CACHE, COLLECTOR_RATE_LIMIT_PER_MINUTE: '10000' });
+  service = await TestService.start({ COLLECTOR_RATE_LIMIT_PER_MINUTE: '10000' });
 });
 afterAll(() => service.stop());
 beforeEach(async () => {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import type { RequestRecord } from '../../src/records/request-record.js';
 import { Random } from '../../src/shared/random.js';
-import { TestApp, WITHOUT_CACHE } from '../setup/app.js';
+import { TestApp } from '../setup/app.js';
 import { writeReports } from '../setup/instance-reports.js';
 import { Tenant } from '../setup/tenant.js';
 
@@ -81,7 +81,7 @@ describe.each([
   const consumers = new Map<string | null, number | null>([[null, null]]);
 
   beforeAll(async () => {
-    app = await TestApp.start(WITHOUT_CACHE);
+    app = await TestApp.start();
     tenant = await Tenant.create(app);
     const random = new Random(bucket);
     const pick = <Value>(values: readonly Value[]) => values[random.integer(0, values.length - 1)]!;
