@@ -138,7 +138,7 @@ export class DashboardPage {
     const { page } = this;
     const context = page.context();
     if (this.isSpent) {
-      await this.close();
+      await context.close();
       return;
     }
     for (const other of context.pages()) if (other !== page) await other.close();
@@ -229,10 +229,6 @@ export class DashboardPage {
     if (!SCREENSHOTS) return;
     mkdirSync(SCREENSHOTS, { recursive: true });
     await this.page.screenshot({ path: `${SCREENSHOTS}/${name}.png` });
-  }
-
-  async close(): Promise<void> {
-    await this.page.context().close();
   }
 }
 

@@ -52,10 +52,10 @@ describeWithChromium('a session of the dashboard', () => {
   });
   afterAll(() => app.stop());
   beforeEach(async () => {
-    dashboard = await DashboardPage.open(browser, app);
+    dashboard = await DashboardPage.renew(browser, app, dashboard);
   });
   afterEach(async () => {
-    await dashboard.close();
+    await dashboard.leave();
     expect(dashboard.complaints.filter((text) => !text.startsWith(FAILED))).toEqual([]);
   });
 
@@ -92,27 +92,27 @@ describeWithChromium('a session of the dashboard', () => {
 
     it('is kept for all tabs by choice, until one of them signs out', async () => {
       const { page } = dashboard;
-      await page.goto(dashboard.origin);
+      await page.goto(`${dashboard.origin}/?view=requests`);
       const username = page.locator('input[autocomplete=username]');
       expect(await page.getByLabel('API key').getAttribute('autocomplete')).toBe('current-password');
       await page.getByLabel('Keep me signed in on this device').check();
       await signIn(dashboard, tenant.key);
-      await page.locator('.totals').waitFor();
+      await page.locator('.log-table').waitFor();
       expect(await username.count()).toBe(0);
       expect(await dashboard.evaluate('localStorage.length')).toBe(1);
       const other = await page.context().newPage();
       await other.goto(page.url());
-      await other.locator('.totals').waitFor();
+      await other.locator('.log-table').waitFor();
       // The key of a link is of its tab alone, and stays when the kept one goes.
       const { key } = await app.admin.keys.create(tenant.teamId);
       const linked = await page.context().newPage();
-      await linked.goto(`${dashboard.origin}/#key=${key}`);
-      await linked.locator('.totals').waitFor();
+      await linked.goto(`${dashboard.origin}/?view=requests#key=${key}`);
+      await linked.locator('.log-table').waitFor();
       await other.getByRole('button', { name: 'Account' }).click();
       await other.getByRole('button', { name: 'Sign out' }).click();
       await page.getByLabel('API key').waitFor();
       expect(await dashboard.evaluate('localStorage.length')).toBe(0);
-      expect(await linked.locator('.totals').count()).toBe(1);
+      expect(await linked.locator('.log-table').count()).toBe(1);
     });
 
     it('leaves the address at once when it comes in the fragment, also of an open page', async () => {
@@ -134,7 +134,7 @@ describeWithChromium('a session of the dashboard', () => {
     });
 
     it('is explained when it is malformed, unknown or of a free plan', async () => {
-      await dashboard.page.goto(dashboard.origin);
+      await dashboard.page.goto(`${dashboard.origin}/?view=alerts`);
       await signIn(dashboard, 'abc');
       await alert(dashboard, /form of an API key/);
       expect(dashboard.calls).toEqual([]);
@@ -171,7 +171,7 @@ describeWithChromium('a session of the dashboard', () => {
 
     it('is explained when it was revoked meanwhile, and the next one opens the same view', async () => {
       const { key } = await app.admin.keys.create(tenant.teamId);
-      await dashboard.visit('', key);
+      await dashboard.visit('?view=alerts', key);
       await app.admin.keys.revoke(key.split('.')[0]!);
       await dashboard.page.getByRole('link', { name: 'Requests' }).click();
       await alert(dashboard, /no longer works/);
@@ -239,7 +239,7 @@ describeWithChromium('a session of the dashboard', () => {
 
     it('with an empty app says how to get data in, and shows its first data by itself', async () => {
       const { page } = dashboard;
-      await page.clock.install();
+      await dashboard.installClock();
       await page.setViewportSize({ width: 360, height: 740 });
       const empty = await Tenant.create(app);
       const { key, appId } = empty;
@@ -268,7 +268,7 @@ describeWithChromium('a session of the dashboard', () => {
     it('with an empty app says which senders were refused, and why', async () => {
       const { key } = await Tenant.create(app);
       await fetch(`${app.url}/v1/traces`, { method: 'POST' });
-      await dashboard.page.clock.install();
+      await dashboard.installClock();
       await dashboard.visit('', key);
       await dashboard.page.clock.runFor(11_000);
       const refusals = dashboard.page.getByRole('status').filter({ hasText: 'Senders were refused' });
@@ -347,7 +347,7 @@ describeWithChromium('a session of the dashboard', () => {
     const range = `from=${from.toInstant().toString()}&to=${to.toInstant().toString()}`;
     await local.visit(`?${range}&chart=table`, shop.key);
     const requests = await local.page.locator('.points tbody td:nth-of-type(1)').allInnerTexts();
-    await local.close();
+    await local.leave();
     expect(requests.filter((count) => count !== '0')).toEqual(['3', '2', '1']);
     expect(local.complaints).toEqual([]);
   });
@@ -832,7 +832,7 @@ describeWithChromium('a session of the dashboard', () => {
 
   it('says how to make a rule where there is none, and follows what fires each minute', async () => {
     const { page } = dashboard;
-    await page.clock.install();
+    await dashboard.installClock();
     const shop = await Tenant.create(app);
     await shop.write({ status_code: 500, timestamp: Date.now() - 120_000 });
     await dashboard.visit('?view=alerts', shop.key);
@@ -1007,10 +1007,10 @@ describeWithChromium('a service at its limits', () => {
   beforeEach(async () => {
     tenant = tenants.pop()!;
     await tenant.write({});
-    dashboard = await DashboardPage.open(browser, app);
+    dashboard = await DashboardPage.renew(browser, app, dashboard);
   });
   afterEach(async () => {
-    await dashboard.close();
+    await dashboard.leave();
     expect(dashboard.complaints.filter((text) => !text.startsWith(FAILED))).toEqual([]);
   });
 

@@ -19,7 +19,7 @@ describeWithChromium('/docs in a browser', () => {
     ({ key } = await app.team());
     origin = app.url.replace('127.0.0.1', HOST);
     browser = await launchBrowser();
-    page = await browser.newPage({ viewport: { width: 1280, height: 1600 } });
+    page = await browser.newPage({ viewport: { width: 1280, height: 1600 }, reducedMotion: 'reduce' });
     await page.route(
       (url) => url.origin !== origin && url.protocol !== 'data:',
       async (route) => {

@@ -170,7 +170,7 @@ describe('PUBLIC_PATH', () => {
         await page.getByRole('link', { name: 'Reference of the API' }).click();
         await page.locator('.opblock').first().waitFor();
         expect(dashboard.url.pathname).toBe(`${place}/docs`);
-        await dashboard.close();
+        await dashboard.leave();
         proxy.close();
       },
     );
