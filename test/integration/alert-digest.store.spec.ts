@@ -64,14 +64,12 @@ describe('weekly digests', () => {
       { ...PRESETS.weekly, ...rule },
       receivers ?? { webhook: receiver.url },
     );
-  const write = (at: number, count: number, request: Partial<RequestRecord>, identifier?: string) =>
-    tenant.write(
-      ...Array.from({ length: count }, () => ({
-        timestamp: at,
-        ...request,
-        consumer: identifier === undefined ? null : { identifier },
-      })),
-    );
+  const build = (at: number, count: number, request: Partial<RequestRecord>, identifier?: string) =>
+    Array.from({ length: count }, () => ({
+      timestamp: at,
+      ...request,
+      consumer: identifier === undefined ? null : { identifier },
+    }));
 
   beforeAll(async () => {
     app = await TestApp.start(WITHOUT_CACHE);
@@ -103,19 +101,21 @@ describe('weekly digests', () => {
   const writeWeeks = async () => {
     const [week, before] = [MONDAY - 3 * DAY_MS, MONDAY - 10 * DAY_MS];
     const items = { method: 'GET', path: '/v1/items', status_code: 200, response_time_ms: 100 };
-    await write(MONDAY - 17 * DAY_MS, 1, items, 'dora');
-    await write(MONDAY - 17 * DAY_MS, 1, items, 'eve');
-    await write(before, 10, items, 'anna');
-    await write(before, 4, items, 'bob');
-    await write(week, 20, items, 'anna');
-    await write(week, 2, items, 'dora');
-    await write(week, 5, { ...items, status_code: 500 });
-    await write(week, 6, { ...items, path: '/v1/<slow>', response_time_ms: 900 }, 'carl');
-    await write(week, 1, items, EVIL);
-    await write(week, 50, { ...items, path: '/health' }, 'probe');
+    await tenant.write(
+      ...build(MONDAY - 17 * DAY_MS, 1, items, 'dora'),
+      ...build(MONDAY - 17 * DAY_MS, 1, items, 'eve'),
+      ...build(before, 10, items, 'anna'),
+      ...build(before, 4, items, 'bob'),
+      ...build(week, 20, items, 'anna'),
+      ...build(week, 2, items, 'dora'),
+      ...build(week, 5, { ...items, status_code: 500 }),
+      ...build(week, 6, { ...items, path: '/v1/<slow>', response_time_ms: 900 }, 'carl'),
+      ...build(week, 1, items, EVIL),
+      ...build(week, 50, { ...items, path: '/health' }, 'probe'),
+      // Not in the week.
+      ...build(MONDAY, 7, items, 'late'),
+    );
     await tenant.exclude('GET', '/health');
-    // Not in the week.
-    await write(MONDAY, 7, items, 'late');
   };
   const readAnnotations = () => receiver.bodies[0]!.alerts[0]!.annotations;
 
