@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { createAdmin } from '../../src/ops/admin/admin.js';
 import { ClickHouse } from '../../src/store/client/clickhouse.client.js';
 import { Config } from '../../src/config/config.js';
-import { type Prepared, dataDirectory, prepare } from '../setup/data-directory.js';
+import { dataDirectory, prepare } from '../setup/data-directory.js';
 import { eventually } from '../setup/eventually.js';
 import { ProductProcess, type ProgramOptions } from '../setup/product-process.js';
 import { describeEmbedded } from '../setup/store.js';
@@ -23,27 +23,35 @@ const PLACES: [place: string, statement: string, duplicates: number][] = [
 
 describeEmbedded('kill -9 within a batch of requests with spans', () => {
   let data: ReturnType<typeof dataDirectory>;
-  let tenant: Prepared;
-  let token: string;
-  let lines: string;
-  let importArgs: string[];
 
-  beforeEach(async () => {
+  beforeEach(() => {
     data = dataDirectory();
-    tenant = await prepare(data.env, 0);
-    const store = await ClickHouse.open(new Config(data.env));
-    ({ token } = await createAdmin(store).writeTokens.create(tenant.appId));
-    await store.close();
-    lines = buildLines();
-    const file = join(data.env.DATA_DIR!, 'requests.ndjson');
-    writeFileSync(file, lines);
-    importArgs = ['import', file, '--app', String(tenant.appId)];
   });
 
   afterEach(async () => {
     await ProductProcess.endAll();
     data.remove();
   });
+
+  /** An app for each place, what comes for it, and how it is imported. */
+  async function createApps() {
+    const { key, teamId } = await prepare(data.env, 0);
+    const store = await ClickHouse.open(new Config(data.env));
+    const admin = createAdmin(store);
+    const apps = [];
+    for (const [place, statement, duplicates] of PLACES) {
+      const { id } = await admin.apps.create(teamId, 'Shop', 'express');
+      const { token } = await admin.writeTokens.create(id);
+      const lines = buildLines();
+      const file = join(data.env.DATA_DIR!, `requests-${id}.ndjson`);
+      writeFileSync(file, lines);
+      const importArgs = ['import', file, '--app', String(id)];
+      apps.push({ place, statement, duplicates, key, appId: id, token, lines, importArgs });
+    }
+    await store.close();
+    return apps;
+  }
+  type App = Awaited<ReturnType<typeof createApps>>[number];
 
   function buildLines(): string {
     const start = Date.now() - 60_000;
@@ -72,22 +80,22 @@ describeEmbedded('kill -9 within a batch of requests with spans', () => {
       TRACES_RATE_LIMIT_PER_MINUTE: '1000',
     });
 
-  async function importAgain(): Promise<object> {
+  async function importAgain({ importArgs }: App): Promise<object> {
     const { code, out, err } = await ProductProcess.run(importArgs, data.env);
     expect([code, code === 0 ? '' : err.join('\n')]).toEqual([0, '']);
     return JSON.parse(out[0]!) as object;
   }
 
-  async function post(server: ProductProcess): Promise<object> {
+  async function post(server: ProductProcess, { token, lines }: App): Promise<object> {
     const headers = { Authorization: `Bearer ${token}` };
     const request = { method: 'POST', body: lines, headers };
     return (await (await fetch(`${server.collectorUrl}/v1/requests`, request)).json()) as object;
   }
 
   /** How many requests and spans the server has, in all ways that show them. */
-  async function count(server: ProductProcess) {
-    const at = (resource: string) => `${server.apiUrl}/v1/apps/${tenant.appId}/${resource}`;
-    const headers = { 'Api-Key': tenant.key };
+  async function count(server: ProductProcess, { appId, key }: App) {
+    const at = (resource: string) => `${server.apiUrl}/v1/apps/${appId}/${resource}`;
+    const headers = { 'Api-Key': key };
     const read = async <Item>(resource: string) =>
       ((await (await fetch(at(resource), { headers })).json()) as PageBody<Item>).data;
     const filters = [{ field: 'trace_id', op: 'eq', value: TRACE }];
@@ -101,36 +109,58 @@ describeEmbedded('kill -9 within a batch of requests with spans', () => {
   }
   const WHOLE = { logged: REQUESTS, counted: REQUESTS, spans: REQUESTS };
 
-  it.each(PLACES)('%s of an import: the next one completes it, once', async (_, statement, duplicates) => {
-    expect((await ProductProcess.run(importArgs, ...killedAt(statement))).code).toBeNull();
-    expect(await importAgain()).toMatchObject({ imported: REQUESTS - duplicates, duplicates });
-    expect(await count(await serve())).toEqual(WHOLE);
+  async function importUntilKilled({ place, statement, importArgs }: App): Promise<void> {
+    const { code } = await ProductProcess.run(importArgs, ...killedAt(statement));
+    expect([place, code]).toEqual([place, null]);
+  }
+
+  it('at any place of an import: the next one completes it, once', async () => {
+    const apps = await createApps();
+    for (const app of apps) {
+      await importUntilKilled(app);
+      const { place, duplicates } = app;
+      const expected = { place, imported: REQUESTS - duplicates, duplicates };
+      expect({ place, ...(await importAgain(app)) }).toMatchObject(expected);
+    }
+    const server = await serve();
+    for (const app of apps)
+      expect({ place: app.place, ...(await count(server, app)) }).toEqual({ place: app.place, ...WHOLE });
   });
 
-  it.each(PLACES)(
-    '%s of an import beside a server, which completes it, once',
-    async (_, statement, duplicates) => {
-      const server = await serve();
-      expect((await ProductProcess.run(importArgs, ...killedAt(statement))).code).toBeNull();
-      if (statement.includes('logged_spans')) expect(await count(server)).toEqual({ ...WHOLE, spans: 0 });
-      if (duplicates === 0) await importAgain();
-      await eventually(async () => (await count(server)).spans === REQUESTS, COMPLETED_WITHIN_MS, 1_000);
-      expect(await importAgain()).toMatchObject({ imported: 0, duplicates: REQUESTS });
-      expect(await count(server)).toEqual(WHOLE);
-    },
-    120_000,
-  );
+  it('at any place of an import beside a server: the server completes it, once', async () => {
+    const apps = await createApps();
+    const server = await serve();
+    for (const app of apps) {
+      await importUntilKilled(app);
+      if (app.statement.includes('logged_spans'))
+        expect(await count(server, app)).toEqual({ ...WHOLE, spans: 0 });
+      if (app.duplicates === 0) await importAgain(app);
+    }
+    for (const app of apps) {
+      const isComplete = async () => (await count(server, app)).spans === REQUESTS;
+      await eventually(isComplete, COMPLETED_WITHIN_MS, 1_000);
+      const { place } = app;
+      const again = { place, ...(await importAgain(app)) };
+      expect(again).toMatchObject({ place, imported: 0, duplicates: REQUESTS });
+      expect({ place, ...(await count(server, app)) }).toEqual({ place, ...WHOLE });
+    }
+  }, 240_000);
 
   it.each(PLACES)(
     '%s of a body: the next start completes it, once, and the body may come again',
-    async (_, statement, duplicates) => {
+    async (place, statement, duplicates) => {
+      const app = (await createApps()).find((created) => created.place === place)!;
       const dying = await ProductProcess.start(['serve'], ...killedAt(statement));
-      await expect(post(dying)).rejects.toThrow('fetch failed');
+      await expect(post(dying, app)).rejects.toThrow('fetch failed');
       expect(await dying.ended).toEqual([null, 'SIGKILL']);
       const server = await serve();
-      expect(await count(server)).toEqual({ logged: duplicates, counted: duplicates, spans: duplicates });
-      expect(await post(server)).toMatchObject({ imported: REQUESTS - duplicates, duplicates });
-      expect(await count(server)).toEqual(WHOLE);
+      expect(await count(server, app)).toEqual({
+        logged: duplicates,
+        counted: duplicates,
+        spans: duplicates,
+      });
+      expect(await post(server, app)).toMatchObject({ imported: REQUESTS - duplicates, duplicates });
+      expect(await count(server, app)).toEqual(WHOLE);
     },
   );
 });

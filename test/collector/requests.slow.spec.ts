@@ -27,10 +27,6 @@ beforeAll(async () => {
 
 afterAll(() => service.stop());
 
-beforeEach(async () => {
-  [client, token] = await createApp();
-});
-
 async function createApp(): Promise<[Client, string]> {
   const created = await service.tenant();
   return [created, (await service.api.admin.writeTokens.create(created.tenant.appId)).token];
@@ -113,6 +109,10 @@ async function endAndRead({
 }
 
 describe('POST /v1/requests', () => {
+  beforeEach(async () => {
+    [client, token] = await createApp();
+  });
+
   it('stores the requests of a body, and the same body again changes nothing', async () => {
     const body = lines(2, { consumer: 'acme', response_time_ms: 12 }).join('\n');
     expect(await send(body)).toMatchObject({ status: 200, body: SUMMARY });
@@ -248,93 +248,6 @@ describe('POST /v1/requests', () => {
     expect(await send('')).toMatchObject({ status: 200, body: { read: 0, imported: 0, reasons: [] } });
   });
 
-  it.each([
-    [
-      'no line that is valid',
-      422,
-      'no JSON\n{}',
-      {},
-      '',
-      'line: must be a JSON object (line 1 of 2; all are rejected)',
-    ],
-    ['an invalid environment', 422, line(), {}, '?env=a%20b', /^env: must be 1 to 32 letters/],
-    ['an environment that is not UTF-8', 422, line(), {}, '?env=%ff', /^env: must be percent-encoded UTF-8/],
-    ['an invalid source', 422, line(), {}, `?source=${'x'.repeat(65)}`, /^source: must be 1 to 64/],
-    ['an unknown format', 422, line(), {}, '?format=xml', /^format: must be one of ndjson, /],
-    [
-      'a format string without a status',
-      422,
-      line(),
-      {},
-      '?format=%24remote_addr%20%22%24request%22',
-      /^format: .*status/,
-    ],
-    ['a map without an equals sign', 422, line(), {}, '?map=ts', /^map: /],
-    ['a map of an unknown member', 422, line(), {}, '?map=colour=c', /^map: .*colour/],
-    [
-      'a map of a format that is not JSON',
-      422,
-      line(),
-      {},
-      '?map=url=u&format=combined',
-      'map: has names of JSON, which the format is not',
-    ],
-    ['a map that is not UTF-8', 422, line(), {}, '?map=url=%ff', 'map: must be percent-encoded UTF-8'],
-    [
-      'another trust_forwarded',
-      422,
-      line(),
-      {},
-      '?trust_forwarded=yes',
-      'trust_forwarded: must be true or false',
-    ],
-    ['another consumer_from', 422, line(), {}, '?consumer_from=host', 'consumer_from: must be user'],
-    [
-      'a base URL that is none',
-      422,
-      line(),
-      {},
-      '?base_url=ftp://a',
-      /^base_url: must be an http or https URL/,
-    ],
-    ['another encoding', 415, line(), { 'content-encoding': 'br' }, '', /^Content-Encoding must be gzip/],
-    ['bytes that are not gzip', 400, line(), { 'content-encoding': 'gzip' }, '', /^body: must be gzip/],
-    ['gzip that is not named', 400, gzipSync(line()), {}, '', 'body: is gzip without Content-Encoding: gzip'],
-    [
-      'gzip in gzip',
-      400,
-      gzipSync(gzipSync(line())),
-      { 'content-encoding': 'gzip' },
-      '',
-      'body: is gzip, twice',
-    ],
-    ['a JSON array', 422, `[${line()}]`, {}, '', /^line: belongs to a JSON array; .* in each line/],
-    [
-      'access logs without line feeds',
-      422,
-      '203.0.113.7 - - [17/May/2015:10:05:03 +0000] "GET /a HTTP/1.1" 200 5 "-" "-"'.repeat(2),
-      {},
-      '?format=combined',
-      /^line: another request follows; each must end with a line feed/,
-    ],
-    ['no token', 401, line(), { authorization: '' }, '', /^Write token missing/],
-    [
-      'an unknown token',
-      401,
-      line(),
-      { authorization: `Bearer apt_${'x'.repeat(24)}` },
-      '',
-      /^Write token unknown/,
-    ],
-  ])('rejects %s with %i', async (_, status, body, headers, query, detail) => {
-    const response = await send(body, headers, query);
-    expect(response.status).toBe(status);
-    expect(response.body).toEqual({
-      detail: typeof detail === 'string' ? detail : expect.stringMatching(detail),
-    });
-    expect(await readLogs()).toEqual([]);
-  });
-
   it('rejects other methods with 405', async () => {
     const response = await fetch(`${service.collector.url}/v1/requests`);
     expect([response.status, response.headers.get('allow')]).toEqual([405, 'POST']);
@@ -462,5 +375,98 @@ describe('POST /v1/requests', () => {
     const [{ statusCode }] = await response;
     expect(statusCode).toBe(408);
     expect(await readLogs()).toHaveLength(1);
+  });
+});
+
+describe('a body of POST /v1/requests that is wrong', () => {
+  beforeAll(async () => {
+    [client, token] = await createApp();
+  });
+
+  it.each([
+    [
+      'no line that is valid',
+      422,
+      'no JSON\n{}',
+      {},
+      '',
+      'line: must be a JSON object (line 1 of 2; all are rejected)',
+    ],
+    ['an invalid environment', 422, line(), {}, '?env=a%20b', /^env: must be 1 to 32 letters/],
+    ['an environment that is not UTF-8', 422, line(), {}, '?env=%ff', /^env: must be percent-encoded UTF-8/],
+    ['an invalid source', 422, line(), {}, `?source=${'x'.repeat(65)}`, /^source: must be 1 to 64/],
+    ['an unknown format', 422, line(), {}, '?format=xml', /^format: must be one of ndjson, /],
+    [
+      'a format string without a status',
+      422,
+      line(),
+      {},
+      '?format=%24remote_addr%20%22%24request%22',
+      /^format: .*status/,
+    ],
+    ['a map without an equals sign', 422, line(), {}, '?map=ts', /^map: /],
+    ['a map of an unknown member', 422, line(), {}, '?map=colour=c', /^map: .*colour/],
+    [
+      'a map of a format that is not JSON',
+      422,
+      line(),
+      {},
+      '?map=url=u&format=combined',
+      'map: has names of JSON, which the format is not',
+    ],
+    ['a map that is not UTF-8', 422, line(), {}, '?map=url=%ff', 'map: must be percent-encoded UTF-8'],
+    [
+      'another trust_forwarded',
+      422,
+      line(),
+      {},
+      '?trust_forwarded=yes',
+      'trust_forwarded: must be true or false',
+    ],
+    ['another consumer_from', 422, line(), {}, '?consumer_from=host', 'consumer_from: must be user'],
+    [
+      'a base URL that is none',
+      422,
+      line(),
+      {},
+      '?base_url=ftp://a',
+      /^base_url: must be an http or https URL/,
+    ],
+    ['another encoding', 415, line(), { 'content-encoding': 'br' }, '', /^Content-Encoding must be gzip/],
+    ['bytes that are not gzip', 400, line(), { 'content-encoding': 'gzip' }, '', /^body: must be gzip/],
+    ['gzip that is not named', 400, gzipSync(line()), {}, '', 'body: is gzip without Content-Encoding: gzip'],
+    [
+      'gzip in gzip',
+      400,
+      gzipSync(gzipSync(line())),
+      { 'content-encoding': 'gzip' },
+      '',
+      'body: is gzip, twice',
+    ],
+    ['a JSON array', 422, `[${line()}]`, {}, '', /^line: belongs to a JSON array; .* in each line/],
+    [
+      'access logs without line feeds',
+      422,
+      '203.0.113.7 - - [17/May/2015:10:05:03 +0000] "GET /a HTTP/1.1" 200 5 "-" "-"'.repeat(2),
+      {},
+      '?format=combined',
+      /^line: another request follows; each must end with a line feed/,
+    ],
+    ['no token', 401, line(), { authorization: '' }, '', /^Write token missing/],
+    [
+      'an unknown token',
+      401,
+      line(),
+      { authorization: `Bearer apt_${'x'.repeat(24)}` },
+      '',
+      /^Write token unknown/,
+    ],
+  ])('rejects %s with %i', async (_, status, body, headers, query, detail) => {
+    const response = await send(body, headers, query);
+    expect(response.status).toBe(status);
+    expect(response.body).toEqual({
+      detail: typeof detail === 'string' ? detail : expect.stringMatching(detail),
+    });
+    expect(await readLogs()).toEqual([]);
   });
 });
