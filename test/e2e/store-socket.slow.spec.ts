@@ -15,7 +15,7 @@ import { eventually } from '../setup/eventually.js';
 import { type Ended, ProductProcess } from '../setup/product-process.js';
 import { describeEmbedded } from '../setup/store.js';
 
-const LINES = 5_000;
+const LINES = 12_000;
 const PATHS = 400;
 
 describeEmbedded('commands while a server has the data directory open', () => {
