@@ -5,8 +5,8 @@ import { quantile } from '../resilience/load.js';
 import { type Sample, countByStatus, request } from './http.js';
 import type { Team } from './template.js';
 
-/** How often each team sends a message and reads; in the short form others use the machine as well. */
-const INTERVAL_MS = process.env.LIMITS_LONG === '1' ? 200 : 500;
+/** How often each team sends a message and reads. */
+const INTERVAL_MS = 200;
 const LIVE_INTERVAL_MS = 100;
 /** Requests that one `sync` counts. */
 const COUNTED = 3;
