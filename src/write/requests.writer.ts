@@ -1,4 +1,5 @@
 import type { ClickHouse } from '../store/client/clickhouse.client.js';
+import { REMOVE_OLD_PARTS } from '../store/old-parts.js';
 import { Slices } from '../shared/async/slices.js';
 import { hashUuid } from '../shared/hash-uuid.js';
 import { DEFAULT_LIMITS } from '../config/name-limits.js';
@@ -118,17 +119,20 @@ export class RequestsWriter {
     return this.log.recover(olderThanSeconds);
   }
 
-  /**
-   * Call after the last write. The embedded engine removes what it replaced while it has nothing else to do,
-   * and a command ends before that.
-   */
+  /** Call after the last write. */
   async close(): Promise<void> {
     await this.log.markApplied();
-    if (this.store.kind !== 'embedded') return;
+  }
+
+  /**
+   * Removes from the disk what merges replaced, and the rows of applied batches. The embedded engine does so
+   * while it has nothing else to do, and a command ends before that. Only for the single process of a
+   * directory: merges that run meanwhile are cancelled.
+   */
+  async removeReplaced(): Promise<void> {
     await this.store.command('OPTIMIZE TABLE ingest_batches_v1 FINAL');
     for (const { table } of await this.store.rows<{ table: string }>('parts.replaced', TABLES_WITH_OLD_PARTS))
-      // Nothing is dropped, but the engine removes old parts before it answers.
-      await this.store.command(`ALTER TABLE ${table} DROP PARTITION ID 'none'`);
+      await this.store.command(`ALTER TABLE ${table} ${REMOVE_OLD_PARTS}`);
   }
 
   private async writeUnknown(

@@ -371,10 +371,11 @@ describe('RequestsWriter', () => {
     await expectCounted(160);
   });
 
-  describeEmbedded('once it is closed', () => {
+  describeEmbedded('at the end of an import', () => {
     it('leaves no rows of applied batches, and no part that a merge replaced, on the disk', async () => {
       for (let batch = 0; batch < 3; batch++) await writer.write(appId, some(20));
       await writer.close();
+      await writer.removeReplaced();
       const [log] = await rows(
         `SELECT countIf(active) AS parts, countIf(NOT active) AS replaced,
           (SELECT count() FROM ingest_batches_v1 WHERE payload != ''

@@ -77,7 +77,11 @@ export function runImport(paths: readonly string[], options: ImportFilesOptions)
       paths,
       { ...options, format },
       writer,
-    ).finally(() => writer.close());
+    ).finally(async () => {
+      await writer.close();
+      // What is not removed now the engine removes later, so a failure is none of the import.
+      if (!isShared) await writer.removeReplaced().catch(() => undefined);
+    });
     return { read, imported, duplicates, rejected, logged };
   });
 }

@@ -4,6 +4,7 @@ import type { ClickHouse } from '../../store/client/clickhouse.client.js';
 import { CONSUMER_ATTRIBUTES } from '../../sources/otlp/attributes.js';
 import { chunk } from '../../shared/chunk.js';
 import { type Parameters, renderParameters } from '../../store/client/query-parameters.js';
+import { REMOVE_OLD_PARTS } from '../../store/old-parts.js';
 import { ABANDONED_AFTER_SECONDS, type BatchLog } from '../../write/batch-log.js';
 import { MAX_IDENTIFIER } from '../../sources/decoding/request-decoders.js';
 import { ERASED_NAME, ERASING_NAME, ERASURES_KNOWN_AFTER_MS } from '../../records/names/erased-consumers.js';
@@ -265,15 +266,12 @@ export class ConsumerEraser {
     await this.store.command('OPTIMIZE TABLE api_keys_v1 FINAL', undefined, { name: 'api_keys.erase' });
   }
 
-  /**
-   * Parts that a mutation replaced stay on the disk for minutes. Dropping a partition that does not exist
-   * removes them at once, as soon as no query uses them.
-   */
+  /** Parts that a mutation replaced stay on the disk for minutes. */
   private async removeOldParts(table: string): Promise<void> {
     await this.alter(table, 'MODIFY SETTING old_parts_lifetime = 0', {});
     try {
       await this.waitUntil(async () => {
-        await this.alter(table, `DROP PARTITION ID 'none'`, {});
+        await this.alter(table, REMOVE_OLD_PARTS, {});
         const [row] = await this.store.rows<{ parts: number }>('parts.count_old', OLD_PARTS, { table });
         return (row?.parts ?? 0) === 0;
       }, `Queries keep old parts of ${table} in use: run the command again`);
