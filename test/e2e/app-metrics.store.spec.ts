@@ -1152,14 +1152,11 @@ describe('POST /v1/apps/{app_id}/metrics', () => {
           valueError([], 'the result has more than 1000000 rows', { ...body, format }),
         ]);
       const filters = [{ field: 'consumer_id', op: 'is_not_null' }];
-      // The format that is written and counted in the least time; the limit is the same for each.
       const whole = await postFor(app.url, `/v1/apps/${tenant.appId}/metrics`, {
         headers: { 'Api-Key': tenant.key },
-        body: { ...body, filters, until: iso(midnight + 1_000 * MINUTE), format: 'parquet' },
+        body: { ...body, filters, until: iso(midnight + 1_000 * MINUTE) },
       });
-      expect(whole.status).toBe(200);
-      const [rows] = await queryParquet(whole.body, ['SELECT count(*) FROM rows']);
-      expect(rows!.map(Number)).toEqual([1_000_000]);
+      expect([whole.status, whole.body.toString().split('\n').length - 1]).toEqual([200, 1_000_000]);
     });
 
     it('names since and until where they are not in order', async () => {

@@ -328,7 +328,7 @@ describeEmbedded('request-analytics export', () => {
       'error: A broken file of parquet cannot be continued: export it again',
     ]);
     const service = await ProductProcess.start(['serve'], data.env);
-    const { note } = await breakOff('note.ndjson', []);
+    const { part, note } = await breakOff('note.ndjson', []);
     await service.stop();
     const ofCsv = `timestamp,request_uuid\r\n"2026-11-20T00:00:00.000Z","0190b7a1-5d4e-7c3a-9f10-2b6f8e4c1d22"\r\n`;
     for (const content of ['{"timestamp":"now"}\n', ofCsv]) {
@@ -340,5 +340,11 @@ describeEmbedded('request-analytics export', () => {
       ]);
       expect(readFileSync(at('other'), 'utf8')).toBe(content);
     }
+    // The command opens the directory itself.
+    expect((await run(['--resume', part])).code).toBe(0);
+    expect(existsSync(`${part}.resume`)).toBe(false);
+    const whole = at('whole-alone.ndjson');
+    expect((await run(['--output', whole])).code).toBe(0);
+    expect(readFileSync(part).equals(readFileSync(whole))).toBe(true);
   });
 });
