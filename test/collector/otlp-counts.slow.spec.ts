@@ -84,6 +84,17 @@ interface PointInit {
   extremes?: object;
 }
 
+/** A point of the durations of requests, in a stream that counts from its start on. */
+function deliverCumulative(
+  sender: OtlpSender,
+  kind: 'histogram' | 'exponentialHistogram',
+  point: object,
+): Promise<void> {
+  const value = { aggregationTemporality: CUMULATIVE, dataPoints: [point] };
+  const data = { case: kind, value } as const;
+  return sender.deliver('metrics', metrics([{ name: 'http.server.request.duration', unit: 's', data }]));
+}
+
 /** A point of `http.server.request.duration` with the bounds 10 ms, 100 ms and 1 s. */
 function duration(
   bucketCounts: readonly bigint[],
@@ -227,12 +238,7 @@ describe('requests counted by the metric of their durations', () => {
       const send = (count: bigint, end: number, flags = 0) => {
         const times = { startTimeUnixNano, timeUnixNano: nanosecondsAgo(end) };
         const point = { ...times, attributes: attributes(OK), count, sum: 1, flags };
-        const value = { aggregationTemporality: CUMULATIVE, dataPoints: [point] };
-        const data = { case: kind, value } as const;
-        return sender.deliver(
-          'metrics',
-          metrics([{ name: 'http.server.request.duration', unit: 's', data }]),
-        );
+        return deliverCumulative(sender, kind, point);
       };
       await send(100n, 50_000);
       await send(0n, 40_000, DataPointFlags.NO_RECORDED_VALUE_MASK);
@@ -270,12 +276,7 @@ describe('requests counted by the metric of their durations', () => {
           ...{ startTimeUnixNano: at, timeUnixNano: nanosecondsAgo(end), attributes: attributes(OK) },
           ...{ scale, positive: { offset, bucketCounts: buckets }, count, sum: 1 },
         };
-        const value = { aggregationTemporality: CUMULATIVE, dataPoints: [point] };
-        const data = { case: 'exponentialHistogram' as const, value };
-        return sender.deliver(
-          'metrics',
-          metrics([{ name: 'http.server.request.duration', unit: 's', data }]),
-        );
+        return deliverCumulative(sender, 'exponentialHistogram', point);
       };
       await send(3, -28, [1n, 2n, 3n, 4n], 50_000);
       // The same ten in buckets of twice the width, and one of each more.
@@ -300,12 +301,7 @@ describe('requests counted by the metric of their durations', () => {
           ...{ scale, positive: { offset, bucketCounts } },
           count: times.reduce((sum, [, n]) => sum + n, 0n),
         };
-        const value = { aggregationTemporality: CUMULATIVE, dataPoints: [point] };
-        const data = { case: 'exponentialHistogram' as const, value };
-        return sender.deliver(
-          'metrics',
-          metrics([{ name: 'http.server.request.duration', unit: 's', data }]),
-        );
+        return deliverCumulative(sender, 'exponentialHistogram', point);
       };
       const times: [number, bigint][] = [
         [1.005, 1000n],
