@@ -11,7 +11,7 @@ WORKDIR /app
 COPY package.json package-lock.json ./
 # No package needs its install script. The engine is here in any case, for its types.
 RUN npm ci --ignore-scripts --no-audit --no-fund
-COPY tsconfig.json tsconfig.build.json ./
+COPY tsconfig.json vite.config.js ./
 COPY src ./src
 RUN npm run build && chmod 755 dist/cli.cjs
 ARG EMBEDDED=

@@ -62,7 +62,7 @@ export async function runCommand(
 /** Runs the product's command line over a store. */
 export function runCli(dataDir: string, log: string, args: readonly string[], kill?: CommandOptions['kill']) {
   const options = { env: { DATA_DIR: dataDir }, log, ...(kill !== undefined && { kill }) };
-  return runCommand(process.execPath, [join(ROOT, 'dist-bench/src/cli.cjs'), ...args], options);
+  return runCommand(process.execPath, [join(ROOT, 'dist/cli.cjs'), ...args], options);
 }
 
 /** Makes a store with a team and the app 1. */

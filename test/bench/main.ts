@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { sizeThreadPool } from '../../src/entry/bootstrap/thread-pool.cjs';
 import { readMemory, thisMachine } from './machine.js';
@@ -108,11 +108,6 @@ async function main() {
   const options = readOptions(process.argv.slice(2));
   // Servers of the benchmark have the thread pool that the product's own entry makes.
   sizeThreadPool();
-  // The compiled product looks for the migrations where the repository has them.
-  const migrations = join(ROOT, 'dist-bench/clickhouse');
-  // Those of earlier runs may have other names.
-  rmSync(migrations, { recursive: true, force: true });
-  cpSync(join(ROOT, 'clickhouse'), migrations, { recursive: true });
   const workspace = new Workspace(options.directory);
   try {
     const results = await run(options, workspace);

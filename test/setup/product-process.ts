@@ -17,8 +17,6 @@ export interface ProgramOptions {
   terminal?: boolean;
   /** Options of Node itself. */
   nodeOptions?: readonly string[];
-  /** Where the built product is; left out: `dist`. */
-  built?: string;
 }
 
 /** How a command ended. */
@@ -187,9 +185,9 @@ export class ProductProcess {
   }
 
   private spawn(): void {
-    const { built = 'dist', nodeOptions = [], cwd, terminal = false } = this.options;
-    requireFreshBuild(built);
-    const program = join(process.cwd(), built, this.args.length === 0 ? 'main.cjs' : 'cli.cjs');
+    const { nodeOptions = [], cwd, terminal = false } = this.options;
+    requireFreshBuild();
+    const program = join(process.cwd(), 'dist', this.args.length === 0 ? 'main.cjs' : 'cli.cjs');
     const words = [process.execPath, ...nodeOptions, program, ...this.args];
     const line = words.map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(' ');
     const [command = '', ...args] = terminal ? ['script', '-qefc', line, '/dev/null'] : words;
@@ -249,17 +247,17 @@ export class ProductProcess {
   }
 }
 
-const checked = new Set<string>();
+let isFresh = false;
 
 /** @throws Error if a source is newer than the build: the test would run other code than the sources. */
-function requireFreshBuild(built: string): void {
-  if (checked.has(built)) return;
+function requireFreshBuild(): void {
+  if (isFresh) return;
   const newest = (directory: string) =>
     readdirSync(directory, { recursive: true, encoding: 'utf8' })
       .filter((name) => /(?<!\.spec)\.c?[jt]s$/.test(name))
       .reduce((latest, name) => Math.max(latest, statSync(join(directory, name)).mtimeMs), 0);
-  if (newest('src') > newest(built)) throw new Error(`${built} is older than src: run "npm run build" first`);
-  checked.add(built);
+  if (newest('src') > newest('dist')) throw new Error('dist is older than src: run "npm run build" first');
+  isFresh = true;
 }
 
 // Jest waits without end for the child of a failed test. Benchmarks run without Jest.

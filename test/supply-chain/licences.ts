@@ -3,7 +3,7 @@ import { shipped } from './packages.js';
 const HEAD = `# Licences
 
 Of the packages that an installation without development packages has, for every platform, and of those in the dashboard
-(their texts are in \`dist/dashboard/licences.md\`). \`npm run licences\` writes this list, and the tests hold it against the lockfile.
+(texts of what the build contains are in \`dist/licences.md\` and \`dist/dashboard/licences.md\`). \`npm run licences\` writes this list, and the tests hold it against the lockfile.
 Versions are in the lockfile and in the SBOM that CI makes.
 `;
 

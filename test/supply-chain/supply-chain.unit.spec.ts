@@ -74,16 +74,6 @@ describe('the supply chain', () => {
     }
   });
 
-  it('builds what nest-cli.json says', () => {
-    const { compilerOptions } = JSON.parse(readFileSync('nest-cli.json', 'utf8'));
-    expect(compilerOptions).toEqual({
-      builder: 'tsc',
-      tsConfigPath: 'tsconfig.build.json',
-      deleteOutDir: true,
-    });
-    expect(manifest.scripts.build).toMatch(/rmSync\('dist'.* && tsc -p tsconfig\.build\.json$/);
-  });
-
   it('ships nothing but permissive licences', () => {
     const others = shipped.filter(beyond(PERMISSIVE));
     expect(others.map(({ name, licence }) => [name, licence])).toEqual([]);

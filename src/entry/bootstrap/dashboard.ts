@@ -1,16 +1,16 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Application, NextFunction, Request, Response } from 'express';
 import type { Logger } from 'pino';
 import type { Config } from '../../config/config.js';
+import { PACKAGE_DIRECTORY } from '../../config/version.js';
 import { notFound } from '../../platform/http/api-error.js';
 import { securePage } from '../../platform/http/secure-page.js';
 
 /** The output directory of `npm run build` for the page (src/entry/dashboard). */
-const DIRECTORY = fileURLToPath(new URL('../../../dist/dashboard', import.meta.url));
+const DIRECTORY = join(PACKAGE_DIRECTORY, 'dist/dashboard');
 const INDEX = join(DIRECTORY, 'index.html');
 const YEAR_MS = 365 * 86_400_000;
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { PACKAGE_DIRECTORY } from '../../config/version.js';
 import type { ClickHouse } from '../client/clickhouse.client.js';
 import { type Cluster, fillCluster } from './cluster-ddl.js';
 import { MigrationError } from './migration.error.js';
@@ -16,7 +16,7 @@ export interface Migration {
   clustered: string[];
 }
 
-const DIRECTORY = fileURLToPath(new URL('../../../clickhouse/migrations', import.meta.url));
+const DIRECTORY = join(PACKAGE_DIRECTORY, 'clickhouse/migrations');
 const FILE = /^(\d{4})_[a-z0-9_]+\.sql$/;
 /**
  * The line before a statement, or before a statement for clusters alone. Semicolons do not separate

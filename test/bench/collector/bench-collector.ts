@@ -44,7 +44,6 @@ export class BenchCollector {
         COLLECTOR_SPAN_COUNT_DELAY_SECONDS: '0',
         LOG_LEVEL: 'fatal',
       },
-      { built: 'dist-bench/src' },
     );
     return new BenchCollector(directory, clientId, tokens, service);
   }

@@ -35,7 +35,7 @@ async function start({ dataDir }: DataSet, log: string): Promise<StartUp> {
   const port = await freePort();
   const output = openSync(log, 'a');
   const startedAt = performance.now();
-  const server = spawn(process.execPath, [join(ROOT, 'dist-bench/src/main.cjs')], {
+  const server = spawn(process.execPath, [join(ROOT, 'dist/main.cjs')], {
     env: { ...process.env, DATA_DIR: dataDir, PORT: String(port), HOST: '127.0.0.1' },
     stdio: ['ignore', output, output],
   });

@@ -70,7 +70,7 @@ export class OurService extends OurStore {
       COLLECTOR_PORT: String(collectorPort),
       COLLECTOR_GRPC_PORT: 'off',
     };
-    const main = join(ROOT, 'dist-bench/src/main.cjs');
+    const main = join(ROOT, 'dist/main.cjs');
     const options = { env, log, readyUrl: `${url}/health/ready` };
     return runServer(this.program, [main], options, (server) =>
       sendFile(

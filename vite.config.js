@@ -1,0 +1,68 @@
+import { join } from 'node:path';
+import { defineConfig } from 'vite';
+
+const inProject = (path) => join(import.meta.dirname, path);
+
+/** What the programs load once they have checked the version of Node.js. */
+const MODULES = ['entry/bootstrap/run', 'entry/cli/main'];
+
+const NODE = {
+  outDir: inProject('dist'),
+  target: 'node20.19',
+  minify: false,
+};
+
+/** Builds everything in `dist`: the dashboard, the service and the command line. */
+export default defineConfig({
+  root: inProject('src/entry/dashboard'),
+  // The addresses in the dashboard are relative, because it may be served below a path.
+  base: './',
+  builder: {},
+  // The script of the build empties `dist`, before any of these.
+  build: { emptyOutDir: false },
+  environments: {
+    client: {
+      build: {
+        outDir: inProject('dist/dashboard'),
+        // No `data:` URLs, because of the page's CSP.
+        assetsInlineLimit: 0,
+        modulePreload: false,
+        target: 'es2023',
+        cssTarget: ['chrome123', 'firefox128', 'safari18'],
+        license: { fileName: 'licences.md' },
+        reportCompressedSize: false,
+      },
+    },
+    // With the packages that it uses: a process loads a hundred files at its start instead of 3,000.
+    ssr: {
+      resolve: {
+        // As Node.js resolves packages.
+        mainFields: ['main'],
+        noExternal: true,
+        // One is native, the other has files for browsers.
+        external: ['chdb', 'swagger-ui-dist'],
+      },
+      build: {
+        ...NODE,
+        ssr: true,
+        license: { fileName: 'licences.md' },
+        rolldownOptions: {
+          input: Object.fromEntries(MODULES.map((name) => [name, inProject(`src/${name}.ts`)])),
+          output: { keepNames: true, entryFileNames: '[name].js', chunkFileNames: 'chunks/[name]-[hash].js' },
+        },
+      },
+    },
+    // CommonJS: older versions of Node.js get as far as their message.
+    programs: {
+      consumer: 'server',
+      build: {
+        ...NODE,
+        rolldownOptions: {
+          input: { main: inProject('src/main.cts'), cli: inProject('src/cli.cts') },
+          external: MODULES.map((name) => `./${name}.js`),
+          output: { format: 'cjs', entryFileNames: '[name].cjs', chunkFileNames: 'chunks/[name]-[hash].cjs' },
+        },
+      },
+    },
+  },
+});
