@@ -39,8 +39,9 @@ export default defineConfig({
         // As Node.js resolves packages.
         mainFields: ['main'],
         noExternal: true,
-        // One is native, the other has files for browsers.
-        external: ['chdb', 'swagger-ui-dist'],
+        // One is native, one has files for browsers, and Nest's mapped types load the metadata of the others
+        // themselves: there must be one instance.
+        external: ['chdb', 'swagger-ui-dist', 'class-transformer', 'class-validator'],
       },
       build: {
         ...NODE,
