@@ -147,7 +147,7 @@ describe('request-analytics demo', () => {
 
 /** What the server says to a curl line as a shell reads it. */
 // The responses' shape is what the tests are about.
-// eslint-disable-next-line @typescript-eslint/no-explicit-any
+// oxlint-disable-next-line typescript/no-explicit-any
 async function fetchBody(line: string): Promise<any> {
   const words = execFileSync('sh', ['-c', `${SHIM}\n${line}`], { encoding: 'utf8' })
     .trimEnd()

@@ -5,12 +5,13 @@ const LOCKFILE = 'package-lock.json';
 const HASH = /^sha512-[A-Za-z0-9+/]{86}==$/;
 
 const lockfile = JSON.parse(readFileSync(LOCKFILE, 'utf8')) as {
-  packages: Record<string, { version: string; integrity?: string }>;
+  packages: Record<string, { name?: string; version: string; integrity?: string }>;
 };
 let missing = 0;
 for (const [path, locked] of Object.entries(lockfile.packages)) {
   if (path === '' || locked.integrity !== undefined) continue;
-  const name = path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length);
+  // The lockfile has the name of a package that is installed by another one.
+  const name = locked.name ?? path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length);
   const integrity = askRegistry(`${name}@${locked.version}`);
   if (integrity === undefined) {
     process.stderr.write(`the registry has no hash of ${name}@${locked.version}\n`);

@@ -115,7 +115,7 @@ async function copy(text: string): Promise<boolean> {
     area.value = text;
     (document.querySelector(':popover-open, dialog[open]') ?? document.body).append(area);
     area.select();
-    // eslint-disable-next-line @typescript-eslint/no-deprecated -- there is no other way over plain HTTP
+    // oxlint-disable-next-line typescript/no-deprecated -- there is no other way over plain HTTP
     const isCopied = document.execCommand('copy');
     area.remove();
     return isCopied;

@@ -299,7 +299,7 @@ function sizes(results: Results): string {
       figure(count),
       figure(bytes / MB),
       figure(bytes / count),
-      ...(peerBytes ? [figure(peer && peer.postgres / MB), figure(peer && peer.duckdb / MB)] : []),
+      ...(peerBytes ? [peer?.postgres, peer?.duckdb].map((peerSize = NaN) => figure(peerSize / MB)) : []),
     ];
   });
   const head = [

@@ -23,7 +23,7 @@ const MAX_CONTROL_SHARE = 0.05;
  * Control characters that text does not have; the escape character is not among them, because it begins a
  * colour.
  */
-// eslint-disable-next-line no-control-regex
+// oxlint-disable-next-line no-control-regex
 const CONTROL = /[\0-\x08\x0e-\x1a\x1c-\x1f]/g;
 
 /** The order matters: the marks of UTF-32 begin with those of UTF-16. */

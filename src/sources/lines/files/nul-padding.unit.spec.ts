@@ -3,7 +3,7 @@ import { removePadding } from './nul-padding.js';
 
 async function pad(...pieces: string[]): Promise<string> {
   const chunks: Buffer[] = [];
-  // eslint-disable-next-line @typescript-eslint/require-await
+  // oxlint-disable-next-line typescript/require-await
   const source = (async function* () {
     for (const piece of pieces) yield Buffer.from(piece);
   })();

@@ -173,7 +173,7 @@ function readColumns(text: string, values: LogValues) {
   let isFirst = true;
   for (let index = 0; index < tokens.length; index++) {
     const token = tokens[index];
-    if (token === undefined || token.isOpen || index === refererAt || index === userAgentAt) continue;
+    if (token?.isOpen !== false || index === refererAt || index === userAgentAt) continue;
     const named = FORWARDED.exec(token.text)?.[1];
     const forwarded = named ?? (token.isQuoted && isFirst ? unescapeText(token.text) : '');
     if (!isBlank(forwarded)) values.forwarded_for ??= forwarded;

@@ -40,7 +40,7 @@ const KUBECTL = /^\[pod\/[\w./-]{1,255}\] /;
 const LOGGER = new RegExp(
   String.raw`^(?:\[?(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?: ?(?:Z|[+-]\d\d:?\d\d))?)\]? (?:- )?(?:[\w.]{1,64} - )?)?${LEVEL}(?:: {0,12}| ?- ?| {1,12})(?:(?:\[[\w.]{1,64}\]|[A-Za-z_][\w.]{0,63}:) ?)?(?:- )?`,
 );
-// eslint-disable-next-line no-control-regex -- colours of a terminal
+// oxlint-disable-next-line no-control-regex -- colours of a terminal
 const COLOURS = /\x1b\[[\d;]{0,16}m/g;
 const LETTER = /[A-Za-z]/;
 
