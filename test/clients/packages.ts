@@ -72,7 +72,7 @@ export async function install(packages: Packages): Promise<boolean> {
   return true;
 }
 
-function hasProgram(program: string): boolean {
+export function hasProgram(program: string): boolean {
   try {
     execFileSync('which', [program], { stdio: 'ignore' });
     return true;

@@ -3,28 +3,16 @@ import type { Packages } from './packages.js';
 const VERSION = 'v0.316.0';
 const MODULE = 'github.com/prometheus/prometheus';
 
-/**
- * The parser, database and query engine of Prometheus, in a program that reads scrapes from files, and
- * `promtool` without the discovery of services.
- */
+/** The parser and the query engine of Prometheus, in a program that reads scrapes from files. */
 export const PROMETHEUS: Packages = {
   directory: 'prometheus',
   registry: 'Go modules',
   needs: ['go'],
   install: [
     ['go', 'mod', 'init', 'app'],
-    [
-      'go',
-      'get',
-      '-tags',
-      'remove_all_sd',
-      ...['model/textparse', 'promql', 'tsdb', 'cmd/promtool'].map((name) => `${MODULE}/${name}@${VERSION}`),
-    ],
+    ['go', 'get', ...['model/textparse', 'promql'].map((name) => `${MODULE}/${name}@${VERSION}`)],
   ],
-  build: [
-    ['go', 'build', '-o', 'scrape', 'scrape.go'],
-    ['go', 'build', '-tags', 'remove_all_sd', '-o', 'promtool', `${MODULE}/cmd/promtool`],
-  ],
+  build: [['go', 'build', '-o', 'scrape', 'scrape.go']],
 };
 
 /** The schema of Grafana's dashboards, in a program that reads them. */
