@@ -117,10 +117,14 @@ describeWithRedisServer('two servers with one Redis', () => {
     const returns = () => servers.map(({ out }) => out.filter((line) => line.includes(RETURNED)).length);
     const before = returns();
     const loads = servers.map(({ apiUrl }) => load(apiUrl, nextKey()));
+    await eventually(() => loads.every(({ waitsMs }) => waitsMs.length > 50));
     await begin();
     const answered = loads.map(({ waitsMs }) => waitsMs.length);
     await eventually(() => loads.every(({ waitsMs }, at) => waitsMs.length > answered[at]! + 50));
-    const waitsMs = loads.flatMap((load, at) => load.waitsMs.slice(answered[at]));
+    const [usualMs, waitsMs] = [
+      loads.flatMap((load, at) => load.waitsMs.slice(0, answered[at])),
+      loads.flatMap((load, at) => load.waitsMs.slice(answered[at])),
+    ];
     const alone = nextKey();
     const meanwhile = await Promise.all(servers.map((server) => fire(150, alone, server)));
     await end();
@@ -131,7 +135,7 @@ describeWithRedisServer('two servers with one Redis', () => {
     expect(meanwhile.map((responses) => passed(responses).length)).toEqual([LIMIT, LIMIT]);
     expect(passed(together)).toHaveLength(LIMIT);
     // One request of each server may have found out; those behind it must not wait.
-    expect(percentile(waitsMs, 0.9)).toBeLessThan(LONGEST_WAIT_MS);
+    expect(percentile(waitsMs, 0.9) - percentile(usualMs, 0.9)).toBeLessThan(LONGEST_WAIT_MS);
   });
 
   it('say once that they left Redis, and once that they returned', () => {
