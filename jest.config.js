@@ -11,6 +11,8 @@ export default {
   testPathIgnorePatterns: process.env.SKIP_SLOW ? ['\\.slow\\.spec\\.ts$'] : [],
   // A test that takes seconds takes minutes while other suites start processes.
   testTimeout: 300_000,
+  // Before each test: one that fails must leave no store behind whose inserts do nothing.
+  restoreMocks: true,
   // On two cores: a test often waits, for the engine, a process or a time limit.
   maxWorkers: 3,
   // What the product says in a run is searched for secrets at its end.

@@ -58,11 +58,6 @@ describe('RequestsWriter', () => {
     appId = await createApp(store);
   });
 
-  afterEach(() => {
-    // Without inserts, what prepares the next test would look for an ID without end.
-    jest.restoreAllMocks();
-  });
-
   afterAll(() => open.remove());
 
   /** As another process, or this one after a crash, would go on. */

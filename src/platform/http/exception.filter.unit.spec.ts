@@ -37,19 +37,19 @@ class FailingModule {}
 describe('ApiExceptionFilter', () => {
   let app: INestApplication<Server>;
 
-  beforeAll(async () => {
+  beforeEach(() => {
     jest.spyOn(Logger.prototype, 'error').mockImplementation();
     jest.spyOn(Logger.prototype, 'warn').mockImplementation();
+  });
+
+  beforeAll(async () => {
     const module = await Test.createTestingModule({ imports: [FailingModule] }).compile();
     app = module.createNestApplication({ logger: false });
     app.useGlobalFilters(new ApiExceptionFilter());
     await app.init();
   });
 
-  afterAll(async () => {
-    await app.close();
-    jest.restoreAllMocks();
-  });
+  afterAll(() => app.close());
 
   it.each([
     ['unavailable', 503, 'Service temporarily unavailable', '1'],

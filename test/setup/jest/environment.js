@@ -28,6 +28,7 @@ export default class ProcessEnvironment {
   async setup() {}
 
   async teardown() {
+    this.moduleMocker.restoreAllMocks();
     this.fakeTimersModern.dispose();
     globalThis.console = this.restored.console;
     process.exit = this.restored.exit;
