@@ -39,6 +39,15 @@ interface ErrorRow {
 
 const iso = (epochMs: number) => new Date(epochMs).toISOString();
 
+/** The function, which computes its value once for each record: each of many windows asks for all of them. */
+function memoize<Value>(compute: (record: RequestRecord) => Value): (record: RequestRecord) => Value {
+  const values = new Map<RequestRecord, Value>();
+  return (record) => {
+    if (!values.has(record)) values.set(record, compute(record));
+    return values.get(record) as Value;
+  };
+}
+
 /** A capture with an exception that a message tells apart from others of its type. */
 const capture = (type: string, message = 'boom', event: string | null = null) =>
   toCaptureJson({
@@ -97,10 +106,15 @@ describe('POST /v1/apps/{app_id}/errors', () => {
   });
 
   /** The exception of a request that counts as an error, by the record itself. */
-  const exceptionOf = ({ status_code, captured_json, excluded_from_logs }: RequestRecord) =>
+  const exceptionOf = memoize(({ status_code, captured_json, excluded_from_logs }) =>
     status_code < 500 || captured_json === '' || excluded_from_logs
       ? undefined
-      : (JSON.parse(captured_json) as { exception: { type: string; message: string } }).exception;
+      : (JSON.parse(captured_json) as { exception: { type: string; message: string } }).exception,
+  );
+  const nameError = memoize((record) => {
+    const { type, message } = exceptionOf(record)!;
+    return JSON.stringify([record.method, record.path, type, message.replace(/\d+/, ''), record.env]);
+  });
 
   /** The rows of a window by the records: errors differ in endpoint, type and message without numbers. */
   function expectRows(
@@ -111,10 +125,6 @@ describe('POST /v1/apps/{app_id}/errors', () => {
     byConsumer: boolean,
   ) {
     const failed = records.filter((record) => exceptionOf(record) && matches(record));
-    const nameError = (record: RequestRecord) => {
-      const { type, message } = exceptionOf(record)!;
-      return JSON.stringify([record.method, record.path, type, message.replace(/\d+/, ''), record.env]);
-    };
     const rows = new Map<string, RequestRecord[]>();
     for (const record of failed.filter(({ timestamp }) => timestamp >= from && timestamp < to)) {
       const key = JSON.stringify([
