@@ -21,7 +21,6 @@ beforeEach(async () => {
   client = await service.tenant();
   sender = await OtlpSender.create(service, client);
 });
-afterEach(() => jest.restoreAllMocks());
 
 const select = <Row>(sql: string) =>
   service.api.store.rows<Row>('test.select', sql, { app_id: client.tenant.appId });

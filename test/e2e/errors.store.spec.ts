@@ -39,7 +39,7 @@ interface ErrorRow {
 
 const iso = (epochMs: number) => new Date(epochMs).toISOString();
 
-/** The function, which computes its value once for each record: each of many windows asks for all of them. */
+/** Computes each record's value once: the model asks for those of all records in each window. */
 function memoize<Value>(compute: (record: RequestRecord) => Value): (record: RequestRecord) => Value {
   const values = new Map<RequestRecord, Value>();
   return (record) => {

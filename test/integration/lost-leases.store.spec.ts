@@ -25,10 +25,6 @@ describeWithRedis('a process that stood still until its leases expired', () => {
     open = await openStore();
   });
 
-  afterEach(() => {
-    jest.restoreAllMocks();
-  });
-
   afterAll(async () => {
     for (const coordinator of toClose) coordinator.close();
     admin.disconnect();

@@ -51,7 +51,6 @@ beforeEach(() => {
 
 afterEach(() => {
   for (const counter of counters.splice(0)) counter.onApplicationShutdown();
-  jest.restoreAllMocks();
 });
 
 interface Outage {

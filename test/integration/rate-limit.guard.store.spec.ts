@@ -112,7 +112,6 @@ beforeEach(() => {
 
 afterEach(async () => {
   await Promise.all(apps.splice(0).map((app) => app.close()));
-  jest.restoreAllMocks();
 });
 
 describe('RateLimitGuard', () => {

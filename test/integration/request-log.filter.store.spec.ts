@@ -53,10 +53,6 @@ describe('a filter, by columns and by terms', () => {
     await open.store.command(ENDPOINTS, { app_id });
   });
 
-  afterEach(() => {
-    jest.restoreAllMocks();
-  });
-
   afterAll(() => open.remove());
 
   const found = async (filter: RequestLogFilter, limit: number, useTermIndex: boolean, of = scope) =>

@@ -39,10 +39,6 @@ describe('RequestLogsRepository', () => {
     await open.store.command(FILL, { app_id: scope.appId, end });
   });
 
-  afterEach(() => {
-    jest.restoreAllMocks();
-  });
-
   afterAll(() => open.remove());
 
   const toKey = (row: string): RequestLogKey => {

@@ -135,6 +135,5 @@ describeWithRedis('WriteGate', () => {
       await coordinator.endWrite('writer');
     });
     await expect(paused).rejects.toThrow('writes could not be paused long enough');
-    jest.restoreAllMocks();
   });
 });

@@ -5,10 +5,6 @@ import { getWindow, listStarts } from '../../src/entry/dashboard/time.js';
 const HOUR = 3_600_000;
 
 describe('the hours of the dashboard', () => {
-  afterEach(() => {
-    jest.restoreAllMocks();
-  });
-
   /** A browser in that zone: Jest's copy of the environment does not change the zone of this process. */
   function moveTo(zone: string): void {
     jest.spyOn(Date.prototype, 'getTimezoneOffset').mockImplementation(function (this: Date) {

@@ -20,7 +20,6 @@ describe('the progress on a terminal', () => {
 
   afterEach(() => {
     jest.useRealTimers();
-    jest.restoreAllMocks();
     if (isTTY) Object.defineProperty(process.stderr, 'isTTY', isTTY);
     else Reflect.deleteProperty(process.stderr, 'isTTY');
   });

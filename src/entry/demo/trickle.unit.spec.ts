@@ -11,10 +11,6 @@ import { DAY_MS, SLOT_MS } from './traffic-curve.js';
 const BUSY = Date.UTC(2026, 10, 18, 14, 10);
 
 describe('the requests that the demo sends while it runs', () => {
-  afterEach(() => {
-    jest.restoreAllMocks();
-  });
-
   it('are those that the next start would load, each sent once', async () => {
     const received: { token: string | undefined; body: string }[] = [];
     const server = createServer((request, response) => {

@@ -11,7 +11,6 @@ describe('createServerClient', () => {
       const config = new Config({ CLICKHOUSE_URL: url, CLICKHOUSE_PASSWORD: 'of the variable' });
       await createServerClient(config, config.clickhouse.database).close();
       expect(written.flatMap(({ mock }) => mock.calls)).toEqual([]);
-      jest.restoreAllMocks();
     },
   );
 });
