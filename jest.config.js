@@ -19,7 +19,11 @@ export default {
   globalSetup: '<rootDir>/test/setup/secrets/global-setup.ts',
   globalTeardown: '<rootDir>/test/setup/secrets/global-teardown.ts',
   setupFiles: ['<rootDir>/test/setup/secrets/intercept-api-keys.ts'],
-  moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': ['$1.js', '$1.ts'] },
+  moduleNameMapper: {
+    // Threads of the product are started with the sources.
+    '/thread-file\\.js$': '<rootDir>/test/setup/jest/thread-file.js',
+    '^(\\.{1,2}/.*)\\.js$': ['$1.js', '$1.ts'],
+  },
   transform: {
     '^.+\\.[cm]?[jt]s$': [
       '@swc/jest',

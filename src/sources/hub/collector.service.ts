@@ -7,14 +7,12 @@ import { InvalidRecordError } from '../../records/decoding/decoders.js';
 import { decodeEnv, decodeUuid, envDecoder } from '../decoding/request-decoders.js';
 import { FailedAuthLimiter } from '../../access/rate-limit/failed-auth-limiter.js';
 import { parseUuid } from '../../platform/input/uuid.js';
-import type { BodyWork } from '../intake/body-work.js';
 import { type ClientApp, ClientApps } from '../../access/tokens/client-apps.js';
 import { RefusedSenders } from '../../access/tokens/refused-senders.js';
 import { MessageIntake } from '../intake/message-intake.js';
-import type { Message, MessageContext } from '../../write/batches/message.js';
-import { parseLogFile } from './log-file.js';
-import { parseStartup } from './startup.parser.js';
-import { parseSync } from './sync.parser.js';
+import type { MessageContext } from '../../write/batches/message.js';
+import type { ParseTask } from '../parsing/body-parser.js';
+import { ParseThreads } from '../parsing/parse-threads.js';
 import { UnpackLimit } from '../intake/unpack-limit.js';
 
 /** The origin of a message, from its path. */
@@ -33,8 +31,6 @@ export interface AckResponse {
 /** Libraries retry often, so one line a minute is enough. */
 const UNCERTAIN_LOG_INTERVAL_MS = 60_000;
 
-type Parse = (body: Buffer, context: MessageContext, work: BodyWork) => Promise<Message>;
-
 /**
  * Receives messages of client libraries. Every method resolves once the message is stored, or throws an
  * ApiError.
@@ -51,6 +47,7 @@ export class CollectorService {
     private readonly intake: MessageIntake,
     private readonly failedAuth: FailedAuthLimiter,
     private readonly refused: RefusedSenders,
+    private readonly threads: ParseThreads,
     { collector }: Config,
   ) {
     this.maxBytes = collector.maxBodyBytes;
@@ -58,29 +55,25 @@ export class CollectorService {
   }
 
   startup(origin: MessageOrigin, request: Request): Promise<AckResponse> {
-    return this.withMetrics('startup', origin, request, (body, context, work) =>
-      work.run(parseStartup(body, context)),
-    );
+    return this.receive('startup', origin, request, (context) => ({ kind: 'startup', ...context }));
   }
 
   sync(origin: MessageOrigin, request: Request): Promise<AckResponse> {
-    return this.withMetrics('sync', origin, request, (body, context, work) =>
-      work.run(parseSync(body, context)),
-    );
+    return this.receive('sync', origin, request, (context) => ({ kind: 'sync', ...context }));
   }
 
   logFile(origin: MessageOrigin, request: Request): Promise<AckResponse> {
-    return this.withMetrics('log', origin, request, (body, context, work) => {
+    return this.receive('log', origin, request, (context) => {
       const uuid = decodeUuid(parseRawQuery(request.originalUrl).get('uuid') ?? '', 'uuid');
-      return parseLogFile(body, uuid, context, this.unpackLimit, work);
+      return { kind: 'log', uuid, ...context };
     });
   }
 
-  private withMetrics(
+  private receive(
     kind: string,
     origin: MessageOrigin,
     request: Request,
-    parse: Parse,
+    createTask: (context: MessageContext) => ParseTask,
   ): Promise<AckResponse> {
     return this.intake.countOutcome(kind, async () => {
       const app = await this.requireApp(origin.clientId, request);
@@ -92,7 +85,8 @@ export class CollectorService {
         unpackLimit: this.unpackLimit,
         parse: async (body, work) => {
           try {
-            return [await parse(body, { env: decodeEnv(origin.env, 'env'), now: Date.now() }, work)];
+            const task = createTask({ env: decodeEnv(origin.env, 'env'), now: Date.now() });
+            return await this.threads.parse(app.id, task, body, work);
           } catch (error) {
             throw error instanceof InvalidRecordError ? new ApiError(422, error.message) : error;
           }

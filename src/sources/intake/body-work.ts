@@ -1,4 +1,5 @@
 import { Slices } from '../../shared/async/slices.js';
+import type { ApiError } from '../../platform/http/api-error.js';
 import { payloadTooLarge } from '../../platform/http/request-body.js';
 
 /**
@@ -14,7 +15,7 @@ export class BodyWork extends Slices {
    * @param signal its reason is thrown where the work gives way
    */
   constructor(
-    private readonly maxMs: number,
+    readonly maxMs: number,
     readonly signal: AbortSignal,
   ) {
     super();
@@ -30,12 +31,20 @@ export class BodyWork extends Slices {
   override async giveWay(): Promise<void> {
     await super.giveWay();
     this.signal.throwIfAborted();
-    if (this.pastMs > this.maxMs)
-      throw payloadTooLarge(`takes longer than ${this.maxMs / 1000} seconds (COLLECTOR_MAX_BODY_SECONDS)`);
+    if (this.pastMs > this.maxMs) throw tooLong(this.maxMs);
+  }
+
+  /** Adds what another thread worked for the body. */
+  spend(ms: number): void {
+    this.pastMs += ms;
   }
 
   override async wait<T>(other: Promise<T>): Promise<T> {
     this.pastMs += this.elapsedMs;
     return super.wait(other);
   }
+}
+
+export function tooLong(maxMs: number): ApiError {
+  return payloadTooLarge(`takes longer than ${maxMs / 1000} seconds (COLLECTOR_MAX_BODY_SECONDS)`);
 }

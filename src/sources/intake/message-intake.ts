@@ -6,7 +6,6 @@ import { ClientDisconnected, onDisconnect } from '../../platform/http/abort-sign
 import { ApiError, rateLimitExceeded, serviceUnavailable } from '../../platform/http/api-error.js';
 import { readBody } from '../../platform/http/request-body.js';
 import { isGzip, readUnpackedSize } from '../decoding/gunzip.js';
-import { Redactor } from '../../records/redaction/redactor.js';
 import type { MessageOutcome } from '../../telemetry/metrics/metrics.js';
 import { Telemetry } from '../../telemetry/telemetry.js';
 import { WindowCounter, retryAfterSeconds } from '../../access/rate-limit/window.counter.js';
@@ -15,10 +14,10 @@ import { BodyWork } from './body-work.js';
 import type { ClientApp } from '../../access/tokens/client-apps.js';
 import { RefusedSenders } from '../../access/tokens/refused-senders.js';
 import { MemoryBudget, type Reservation } from './memory-budget.js';
-import { redactMessages } from './message-redaction.js';
 import { type Message, weighMessage } from '../../write/batches/message.js';
 import { type RejectionOrigin, RejectionReporter } from './rejection-reporter.js';
 import type { SenderRequest } from './sender-request.js';
+import { ParseThreads } from '../parsing/parse-threads.js';
 import type { UnpackLimit } from './unpack-limit.js';
 
 /** Limits of the parse queue; each queued body keeps its bytes in memory. */
@@ -55,7 +54,7 @@ export interface BodyKind {
    */
   unpack?: ((body: Buffer) => Buffer | Promise<Buffer>) | undefined;
   /**
-   * Parses the messages of a body; `reserve` sets the number of bytes of memory that they hold.
+   * Parses and redacts the messages of a body; `reserve` sets the number of bytes of memory that they hold.
    *
    * @throws ApiError when the body is invalid, or takes too long
    */
@@ -73,8 +72,8 @@ interface WeighedMessage {
 export class MessageIntake {
   private readonly log = new Logger('Collector');
   private readonly budget: MemoryBudget;
-  /** Limits parsing, which blocks the event loop and needs memory for decompressed data. */
-  private readonly parsing = new QueryLimiter(2, MAX_WAITING, MAX_WAIT_MS);
+  /** Limits parsing, which needs memory for decompressed data. */
+  private readonly parsing: QueryLimiter;
   private readonly rejections: RejectionReporter;
   private readonly rateLimitPerMinute: number;
   private readonly maxBodyMs: number;
@@ -87,10 +86,11 @@ export class MessageIntake {
     private readonly committer: BatchCommitter,
     private readonly counter: WindowCounter,
     { collector }: Config,
-    private readonly redactor: Redactor,
     private readonly telemetry: Telemetry,
     private readonly refused: RefusedSenders,
+    { concurrency }: ParseThreads,
   ) {
+    this.parsing = new QueryLimiter(concurrency, MAX_WAITING, MAX_WAIT_MS);
     this.rateLimitPerMinute = collector.rateLimitPerMinute;
     this.maxBodyMs = collector.maxBodyMs;
     this.maxAppMs = collector.maxAppMs;
@@ -228,7 +228,7 @@ export class MessageIntake {
       const reserve = (more: number) => {
         reservation.resize(more);
       };
-      return redactMessages(await parse(unpacked, work, reserve), this.redactor, work);
+      return parse(unpacked, work, reserve);
     });
     const weighed = messages.map((message) => ({ message, weight: weighMessage(message) }));
     reservation.resize(weighed.reduce((sum, { weight }) => sum + weight, 0));

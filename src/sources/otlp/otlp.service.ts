@@ -1,40 +1,23 @@
-import { hash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { Injectable } from '@nestjs/common';
 import { Config } from '../../config/config.js';
 import { ApiError } from '../../platform/http/api-error.js';
 import { usesGzip } from '../../platform/http/request-body.js';
-import type { Steps } from '../../shared/async/slices.js';
 import { isTooLarge } from '../decoding/gunzip.js';
 import { InvalidRecordError } from '../../records/decoding/decoders.js';
 import { MessageIntake } from '../intake/message-intake.js';
-import { type BodySpans, InnerSpans } from '../../write/batches/inner-spans.js';
 import type { Message } from '../../write/batches/message.js';
 import { TokenAuthentication } from '../intake/token-authentication.js';
 import { UnpackLimit } from '../intake/unpack-limit.js';
 import type { SenderRequest } from '../intake/sender-request.js';
-import { type Encoding, OTLP_MEDIA_TYPES, findEncoding } from './encoding.js';
-import { type Signal, readItems } from './items.js';
-import { parseLogs } from './logs.parser.js';
-import { parseMetrics } from './metrics.parser.js';
-import { type BodyContext, toEnv } from './origin.js';
+import { OTLP_MEDIA_TYPES, findEncoding } from './encoding.js';
+import type { Signal } from './items.js';
+import { toEnv } from './origin.js';
 import type { Outcome } from './outcome.js';
-import { parseTraces } from './traces.parser.js';
+import { ParseThreads } from '../parsing/parse-threads.js';
 
 const gunzipAsync = promisify<Buffer, { maxOutputLength: number }, Buffer>(gunzip);
-
-const PARSERS: Readonly<
-  Record<
-    Signal,
-    (bytes: Buffer, encoding: Encoding, context: BodyContext, findSpans: () => BodySpans) => Steps<Message[]>
-  >
-> = {
-  traces: (bytes, encoding, context, findSpans) =>
-    parseTraces(readItems('traces', bytes, encoding), context, findSpans()),
-  metrics: (bytes, encoding, context) => parseMetrics(readItems('metrics', bytes, encoding), context),
-  logs: (bytes, encoding, context) => parseLogs(readItems('logs', bytes, encoding), context),
-};
 
 /** Receives exports of OpenTelemetry SDKs. Resolves once everything is stored, or throws an ApiError. */
 @Injectable()
@@ -46,7 +29,7 @@ export class OtlpService {
   constructor(
     private readonly authentication: TokenAuthentication,
     private readonly intake: MessageIntake,
-    private readonly innerSpans: InnerSpans,
+    private readonly threads: ParseThreads,
     { collector }: Config,
   ) {
     this.maxBytes = collector.maxOtlpBytes;
@@ -73,19 +56,10 @@ export class OtlpService {
         parse: async (bytes, work, reserve) => {
           // What is decoded at once is small; the records need about as many bytes as the body.
           reserve(2 * bytes.length);
-          const digest = `${signal}\n${hash('sha256', bytes)}`;
-          const context = {
-            digest,
-            env,
-            now: Date.now(),
-            graphql: app.graphql,
-            maxSpanWeight: this.maxSpanWeight,
-            expansion: { remaining: this.maxBytes },
-          };
-          const findSpans = () => this.innerSpans.ofApp(app.id);
-          const parsed = await parseOr400(() =>
-            work.run(PARSERS[signal](bytes, encoding, context, findSpans)),
-          );
+          const { graphql } = app;
+          const { maxSpanWeight } = this;
+          const task = { kind: signal, encoding, env, now: Date.now(), graphql, maxSpanWeight };
+          const parsed = await parseOr400(() => this.threads.parse(app.id, task, bytes, work));
           // Summed before names above an app's limits are added: their spans and points are stored.
           rejected = parsed.reduce((sum, message) => sum + message.rejected.count, 0);
           return parsed;
@@ -108,7 +82,7 @@ async function decompress(body: Buffer, limit: UnpackLimit): Promise<Buffer> {
   }
 }
 
-async function parseOr400(parse: () => Promise<Message[]>): Promise<Message[]> {
+async function parseOr400(parse: () => Promise<readonly Message[]>): Promise<readonly Message[]> {
   try {
     return await parse();
   } catch (error) {

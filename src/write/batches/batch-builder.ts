@@ -90,7 +90,9 @@ export class BatchBuilder {
     for (const [appId, appMessages] of groupByApp(messages)) {
       await work.wait(this.updateFramework(appMessages));
       // Spans that arrived while the requests waited.
-      await work.run(this.innerSpans.ofApp(appId).assign(appMessages.map(({ message }) => message)));
+      const innerSpans = this.innerSpans.ofApp(appId);
+      await work.run(innerSpans.assign(appMessages.map(({ message }) => message)));
+      this.innerSpans.remember(appId, innerSpans.waiting);
       const known = operated.get(appId) ?? new Set();
       await this.addRows(rows, appId, appMessages, unknown.get(appId) ?? [], known, work);
     }

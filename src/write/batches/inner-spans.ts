@@ -36,6 +36,9 @@ type Statement = Said & { readonly trace_id: string; readonly above: string; rea
 
 type SpansOfApp = LRUCache<string, Statement>;
 
+/** What spans say of requests that are not in the same body: by the kind and the span above them. */
+export type WaitingStatements = Map<string, Statement>;
+
 /** Spans that say something of a request above them that has not arrived or is not written yet. */
 export class InnerSpans {
   private readonly apps = new LRUCache<number, SpansOfApp>({ max: MAX_APPS });
@@ -43,12 +46,15 @@ export class InnerSpans {
   constructor(private readonly redactor: Redactor) {}
 
   ofApp(appId: number): BodySpans {
-    const remember = () => {
-      const known = this.apps.get(appId) ?? new LRUCache({ max: MAX_SPANS_OF_APP, ttl: REMEMBERED_MS });
-      this.apps.set(appId, known);
-      return known;
-    };
-    return new BodySpans(this.redactor, remember, this.apps.get(appId));
+    return new BodySpans(this.redactor, this.apps.get(appId));
+  }
+
+  remember(appId: number, waiting: WaitingStatements): void {
+    if (waiting.size === 0) return;
+    const known = this.apps.get(appId) ?? new LRUCache({ max: MAX_SPANS_OF_APP, ttl: REMEMBERED_MS });
+    this.apps.set(appId, known);
+    for (const [key, statement] of waiting)
+      if (statement.steps < (known.get(key)?.steps ?? Infinity)) known.set(key, statement);
   }
 }
 
@@ -59,11 +65,13 @@ export class InnerSpans {
  * request waits to be written.
  */
 export class BodySpans {
+  /** What `assign` found no request for. */
+  readonly waiting: WaitingStatements = new Map();
   private readonly statements: Statement[] = [];
 
+  /** @param earlier what spans of earlier bodies said; by default nothing */
   constructor(
     private readonly redactor: Redactor,
-    private readonly remember: () => SpansOfApp,
     private readonly earlier?: SpansOfApp,
   ) {}
 
@@ -118,9 +126,9 @@ export class BodySpans {
         const key = `${kind}/${findRequestUuid(trace_id, above, BigInt(server.start_time_ns))}`;
         if (steps < (nearest.get(key)?.steps ?? Infinity)) nearest.set(key, { ...statement, steps, server });
       } else {
-        const [key, known] = [toKey(kind, trace_id, above), this.remember()];
-        if (steps < (known.get(key)?.steps ?? Infinity))
-          known.set(key, this.shorten({ ...statement, above, steps }));
+        const key = toKey(kind, trace_id, above);
+        if (steps < (this.waiting.get(key)?.steps ?? Infinity))
+          this.waiting.set(key, this.shorten({ ...statement, above, steps }));
       }
       yield;
     }

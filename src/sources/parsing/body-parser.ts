@@ -1,0 +1,92 @@
+import { hash } from 'node:crypto';
+import type { RedactionOptions } from '../../config/redaction.js';
+import { Redactor } from '../../records/redaction/redactor.js';
+import type { Steps } from '../../shared/async/slices.js';
+import type { Message, MessageContext } from '../../write/batches/message.js';
+import { BodySpans, type WaitingStatements } from '../../write/batches/inner-spans.js';
+import { parseLogFile } from '../hub/log-file.js';
+import { parseStartup } from '../hub/startup.parser.js';
+import { parseSync } from '../hub/sync.parser.js';
+import type { BodyWork } from '../intake/body-work.js';
+import { UnpackLimit } from '../intake/unpack-limit.js';
+import type { Encoding } from '../otlp/encoding.js';
+import { type Signal, readItems } from '../otlp/items.js';
+import { parseLogs } from '../otlp/logs.parser.js';
+import { parseMetrics } from '../otlp/metrics.parser.js';
+import type { BodyContext } from '../otlp/origin.js';
+import { parseTraces } from '../otlp/traces.parser.js';
+import { redactMessages } from './message-redaction.js';
+
+/** What a body is, and what its parser has to know: plain data, which another thread can receive. */
+export type ParseTask =
+  | (MessageContext & { readonly kind: 'startup' | 'sync' })
+  | (MessageContext & { readonly kind: 'log'; readonly uuid: string })
+  | ExportTask;
+type ExportTask = Omit<BodyContext, 'digest' | 'expansion'> & {
+  readonly kind: Signal;
+  readonly encoding: Encoding;
+};
+
+export interface ParsedBody {
+  /** Redacted. */
+  readonly messages: readonly Message[];
+  /** What spans say of requests of other bodies. */
+  readonly waiting: WaitingStatements;
+}
+
+/** Plain data, which another thread can receive. */
+export interface ParserOptions {
+  readonly redaction: RedactionOptions | null;
+  readonly maxLogFileBytes: number;
+  readonly maxOtlpBytes: number;
+  readonly maxUnpackRatio: number;
+}
+
+/** Parses and redacts the bodies of every protocol. */
+export class BodyParser {
+  private readonly redactor: Redactor;
+  private readonly logFileLimit: UnpackLimit;
+
+  constructor(private readonly options: ParserOptions) {
+    this.redactor = new Redactor(options.redaction);
+    this.logFileLimit = new UnpackLimit(options.maxLogFileBytes, options.maxUnpackRatio);
+  }
+
+  /** @throws InvalidRecordError if the body is invalid, ApiError 413 if it is too large or takes too long */
+  async parse(task: ParseTask, body: Buffer, work: BodyWork): Promise<ParsedBody> {
+    const spans = new BodySpans(this.redactor);
+    const messages =
+      task.kind === 'log'
+        ? [await parseLogFile(body, task.uuid, task, this.logFileLimit, work)]
+        : await work.run(this.parseInSteps(task, body, spans));
+    return { messages: await redactMessages(messages, this.redactor, work), waiting: spans.waiting };
+  }
+
+  private *parseInSteps(
+    task: Exclude<ParseTask, { kind: 'log' }>,
+    body: Buffer,
+    spans: BodySpans,
+  ): Steps<Message[]> {
+    switch (task.kind) {
+      case 'startup':
+        return [yield* parseStartup(body, task)];
+      case 'sync':
+        return [yield* parseSync(body, task)];
+      case 'traces':
+        return yield* parseTraces(
+          readItems('traces', body, task.encoding),
+          this.toContext(task, body),
+          spans,
+        );
+      case 'metrics':
+        return yield* parseMetrics(readItems('metrics', body, task.encoding), this.toContext(task, body));
+      case 'logs':
+        return yield* parseLogs(readItems('logs', body, task.encoding), this.toContext(task, body));
+    }
+  }
+
+  private toContext(task: ExportTask, body: Buffer): BodyContext {
+    const digest = `${task.kind}\n${hash('sha256', body)}`;
+    return { ...task, digest, expansion: { remaining: this.options.maxOtlpBytes } };
+  }
+}

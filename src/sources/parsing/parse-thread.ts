@@ -1,0 +1,60 @@
+import { type MessagePort, workerData } from 'node:worker_threads';
+import { move, transferableSymbol, valueSymbol } from 'piscina';
+import { ApiError } from '../../platform/http/api-error.js';
+import { InvalidRecordError } from '../../records/decoding/decoders.js';
+import { openCountryDatabase } from '../decoding/client-country.js';
+import { BodyWork } from '../intake/body-work.js';
+import { BodyParser, type ParseTask, type ParserOptions } from './body-parser.js';
+import { encodeParts } from './parsed-parts.js';
+
+/** What a thread is started with. */
+export interface ThreadData {
+  readonly options: ParserOptions;
+  readonly countryDatabase: string | undefined;
+}
+
+/** A body for a thread. */
+export interface ThreadTask {
+  readonly task: ParseTask;
+  readonly body: Uint8Array;
+  readonly maxMs: number;
+  /** For how long another thread worked for the body before. */
+  readonly spentMs: number;
+  /** Brings a message when nobody waits for the result any more. */
+  readonly port: MessagePort;
+}
+
+/** The parts of the parsed body, or why it is rejected. */
+export type ThreadResult = { readonly spentMs: number } & (
+  | { readonly parts: readonly Uint8Array[] }
+  | { readonly invalid: string }
+  | { readonly status: number; readonly detail: string; readonly headers: Readonly<Record<string, string>> }
+);
+
+const { options, countryDatabase } = workerData as ThreadData;
+openCountryDatabase(countryDatabase);
+const parser = new BodyParser(options);
+
+/** Parses a body. This file is what each thread of `ParseThreads` runs. */
+export default async function parse({ task, body, maxMs, spentMs, port }: ThreadTask) {
+  const abort = new AbortController();
+  port.once('message', () => {
+    abort.abort(new Error('nobody waits for the result'));
+  });
+  const work = new BodyWork(maxMs, abort.signal);
+  work.spend(spentMs);
+  work.begin();
+  const read = async () => {
+    try {
+      const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+      return { parts: [...encodeParts(await parser.parse(task, bytes, work))] };
+    } catch (error) {
+      if (error instanceof InvalidRecordError) return { invalid: error.message };
+      if (!(error instanceof ApiError)) throw error;
+      return { status: error.getStatus(), detail: error.detail, headers: error.headers };
+    }
+  };
+  const result: ThreadResult = { ...(await read()), spentMs: work.spentMs - spentMs };
+  const buffers = 'parts' in result ? result.parts.map(({ buffer }) => buffer) : [];
+  return move({ [transferableSymbol]: buffers, [valueSymbol]: result });
+}

@@ -1,0 +1,100 @@
+import { availableParallelism } from 'node:os';
+import { MessageChannel } from 'node:worker_threads';
+import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { Piscina } from 'piscina';
+import { Config } from '../../config/config.js';
+import { ApiError } from '../../platform/http/api-error.js';
+import { payloadTooLarge } from '../../platform/http/request-body.js';
+import { InvalidRecordError } from '../../records/decoding/decoders.js';
+import { InnerSpans } from '../../write/batches/inner-spans.js';
+import type { Message } from '../../write/batches/message.js';
+import { isGzip, readUnpackedSize } from '../decoding/gunzip.js';
+import { BodyWork, tooLong } from '../intake/body-work.js';
+import { BodyParser, type ParseTask, type ParsedBody } from './body-parser.js';
+import type { ThreadData, ThreadResult, ThreadTask } from './parse-thread.js';
+import { decodeParts } from './parsed-parts.js';
+import { THREAD_FILE } from './thread-file.js';
+
+/** A body of this size is parsed within a millisecond, which another thread would not save. */
+const SMALL_BYTES = 64 * 1024;
+const IDLE_MS = 60_000;
+/** A body stops by itself at its limit. Its thread is ended only if it does not for this long. */
+const GRACE_MS = 5_000;
+
+/**
+ * Parses and redacts bodies: large ones in threads of their own, so that the event loop serves others. A body
+ * that takes too long or needs too much memory is rejected; at the worst, its thread is ended, which no other
+ * body shares.
+ */
+@Injectable()
+export class ParseThreads implements OnApplicationShutdown {
+  /** Bodies that may be parsed at once: at least two, so that a sender does not wait for another's body. */
+  readonly concurrency = Math.max(2, availableParallelism() - 1);
+  private readonly parser: BodyParser;
+  private readonly pool: Piscina<ThreadTask, ThreadResult>;
+  private readonly maxHeapMb: number;
+
+  constructor(
+    { collector, redaction, countryDatabase }: Config,
+    private readonly innerSpans: InnerSpans,
+  ) {
+    const options = { ...collector, redaction };
+    this.parser = new BodyParser(options);
+    this.maxHeapMb = collector.maxBodyHeapMb;
+    this.pool = new Piscina<ThreadTask, ThreadResult>({
+      filename: THREAD_FILE,
+      minThreads: 0,
+      maxThreads: this.concurrency,
+      idleTimeout: IDLE_MS,
+      resourceLimits: { maxOldGenerationSizeMb: this.maxHeapMb },
+      workerData: { options, countryDatabase } satisfies ThreadData,
+    });
+  }
+
+  /** @throws InvalidRecordError, or ApiError 413, as `BodyParser.parse` does */
+  async parse(appId: number, task: ParseTask, body: Buffer, work: BodyWork): Promise<readonly Message[]> {
+    const bytes = isGzip(body) ? Math.max(body.length, readUnpackedSize(body)) : body.length;
+    const { messages, waiting } =
+      bytes <= SMALL_BYTES ? await this.parser.parse(task, body, work) : await this.run(task, body, work);
+    this.innerSpans.remember(appId, waiting);
+    return messages;
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await this.pool.destroy();
+  }
+
+  private async run(task: ParseTask, body: Buffer, work: BodyWork): Promise<ParsedBody> {
+    const { port1, port2 } = new MessageChannel();
+    const stop = () => {
+      port1.postMessage(null);
+    };
+    work.signal.addEventListener('abort', stop);
+    try {
+      const { maxMs, spentMs } = work;
+      const threadTask: ThreadTask = { task, body, maxMs, spentMs, port: port2 };
+      const { buffer } = body;
+      const isOwn = buffer instanceof ArrayBuffer && buffer.byteLength === body.byteLength;
+      const result = await work.wait(
+        this.pool.run(threadTask, {
+          transferList: [port2, ...(isOwn ? [buffer] : [])],
+          signal: AbortSignal.timeout(maxMs + GRACE_MS),
+        }),
+      );
+      work.spend(result.spentMs);
+      work.signal.throwIfAborted();
+      if ('invalid' in result) throw new InvalidRecordError(result.invalid);
+      if ('status' in result) throw new ApiError(result.status, result.detail, result.headers);
+      return await decodeParts(result.parts, work);
+    } catch (error) {
+      work.signal.throwIfAborted();
+      const { name, code } = error as { name?: unknown; code?: unknown };
+      if (code === 'ERR_WORKER_OUT_OF_MEMORY')
+        throw payloadTooLarge(`needs more than ${this.maxHeapMb} MB of memory (COLLECTOR_MAX_BODY_HEAP_MB)`);
+      throw name === 'AbortError' ? tooLong(work.maxMs) : error;
+    } finally {
+      work.signal.removeEventListener('abort', stop);
+      port1.close();
+    }
+  }
+}

@@ -1,0 +1,67 @@
+import { deserialize, serialize } from 'node:v8';
+import type { Message } from '../../write/batches/message.js';
+import { RejectedEntries } from '../../write/batches/rejected-entries.js';
+import type { Slices } from '../../shared/async/slices.js';
+import { chunk } from '../../shared/chunk.js';
+import type { WaitingStatements } from '../../write/batches/inner-spans.js';
+import type { ParsedBody } from './body-parser.js';
+
+/** The lists of a message: there may be hundreds of thousands of records in them. */
+const LISTS = ['names', 'counts', 'logs', 'spans', 'logMessages', 'spanCounts', 'points', 'errors'] as const;
+/** Reading a part is one step. */
+const RECORDS_IN_PART = 100;
+
+/** Records of a list of a message. */
+interface Records {
+  readonly message: number;
+  readonly list: (typeof LISTS)[number];
+  readonly records: readonly unknown[];
+}
+
+type Item = Pick<ParsedBody, 'waiting'> | Message | Records;
+
+/**
+ * Encodes a parsed body for another thread, in parts that are read one by one: first what its spans say of
+ * other requests, then the messages without their lists, then the records of these lists.
+ */
+export function* encodeParts({ messages, waiting }: ParsedBody): Generator<Uint8Array<ArrayBuffer>> {
+  const empty = Object.fromEntries(LISTS.map((list) => [list, []]));
+  yield serialize([{ waiting }] satisfies Item[]);
+  for (const some of chunk(messages, RECORDS_IN_PART))
+    yield serialize(some.map((message) => ({ ...message, ...empty })));
+  let part: Records[] = [];
+  let size = 0;
+  for (const records of listRecords(messages)) {
+    part.push(records);
+    size += records.records.length;
+    if (size < RECORDS_IN_PART) continue;
+    yield serialize(part);
+    [part, size] = [[], 0];
+  }
+  if (part.length > 0) yield serialize(part);
+}
+
+function* listRecords(messages: readonly Message[]): Generator<Records> {
+  for (const [message, lists] of messages.entries())
+    for (const list of LISTS)
+      for (let at = 0; at < lists[list].length; at += RECORDS_IN_PART)
+        yield { message, list, records: lists[list].slice(at, at + RECORDS_IN_PART) };
+}
+
+/** Decodes what `encodeParts` made. */
+export async function decodeParts(parts: readonly Uint8Array[], work: Slices): Promise<ParsedBody> {
+  const messages: Message[] = [];
+  let waiting: WaitingStatements = new Map();
+  for (const part of parts) {
+    for (const item of deserialize(part) as Item[])
+      if ('waiting' in item) waiting = item.waiting;
+      else if ('list' in item) addRecords(messages, item);
+      else messages.push({ ...item, rejected: Object.assign(new RejectedEntries(), item.rejected) });
+    if (work.isOver) await work.giveWay();
+  }
+  return { messages, waiting };
+}
+
+function addRecords(messages: readonly Message[], { message, list, records }: Records): void {
+  (messages[message]?.[list] as unknown[] | undefined)?.push(...records);
+}

@@ -1,0 +1,213 @@
+import { randomUUID } from 'node:crypto';
+import { gzipSync } from 'node:zlib';
+import { Config } from '../../src/config/config.js';
+import { Redactor } from '../../src/records/redaction/redactor.js';
+import { BodyWork } from '../../src/sources/intake/body-work.js';
+import { AggregationTemporality } from '../../src/sources/otlp/generated/opentelemetry/proto/metrics/v1/metrics_pb.js';
+import { Span_SpanKind } from '../../src/sources/otlp/generated/opentelemetry/proto/trace/v1/trace_pb.js';
+import { BodyParser, type ParseTask } from '../../src/sources/parsing/body-parser.js';
+import { ParseThreads } from '../../src/sources/parsing/parse-threads.js';
+import { InnerSpans } from '../../src/write/batches/inner-spans.js';
+import { buildCount, buildLogItem, buildSync } from './setup/messages.js';
+import { attributes, logs, metrics, nanosecondsAgo, serverSpan, toOtlpJson, traces } from './setup/otlp.js';
+
+const APP_ID = 1;
+const LARGE = 'x'.repeat(30_000);
+const now = Date.now();
+const hub = { env: 'prod', now };
+const otlp = { env: undefined, now, graphql: true, maxSpanWeight: 10, encoding: 'protobuf' } as const;
+let threads: ParseThreads;
+
+beforeAll(() => {
+  threads = open();
+});
+
+afterAll(() => threads.onApplicationShutdown());
+
+it.each<[name: string, task: ParseTask, body: () => Buffer]>([
+  ['startup', { ...hub, kind: 'startup' }, () => json(buildStartup())],
+  ['sync', { ...hub, kind: 'sync' }, () => json(buildSync({ requests: many(500, buildCount) }))],
+  ['log', { ...hub, kind: 'log', uuid: randomUUID() }, () => buildLog(300)],
+  ['gzip log', { ...hub, kind: 'log', uuid: randomUUID() }, () => gzipSync(buildLog(300))],
+  ['traces', { ...otlp, kind: 'traces' }, buildTraces],
+  [
+    'JSON traces',
+    { ...otlp, kind: 'traces', encoding: 'json' },
+    () => json(toOtlpJson('traces', buildTraces())),
+  ],
+  ['metrics', { ...otlp, kind: 'metrics' }, buildMetrics],
+  ['logs', { ...otlp, kind: 'logs' }, buildLogs],
+])('a thread parses a large body as the thread of the requests does: %s', async (_, task, build) => {
+  const parser = new BodyParser({ ...new Config({}).collector, redaction: new Config({}).redaction });
+  const body = build();
+  const expected = await parser.parse(task, Buffer.from(body), begin());
+  expect(await threads.parse(APP_ID, task, Buffer.from(body), begin())).toEqual(expected.messages);
+  const [{ rejected } = { rejected: null }] = expected.messages;
+  expect(rejected?.count).toBe(task.kind === 'sync' || task.kind === 'log' ? 1 : 0);
+});
+
+it('what the spans of a large body say of other requests is remembered', async () => {
+  const innerSpans = new InnerSpans(Redactor.standard);
+  const own = open({}, innerSpans);
+  const inner = serverSpan(
+    { 'user.id': 'alice', padding: LARGE },
+    { kind: Span_SpanKind.INTERNAL, parentSpanId: Buffer.alloc(8, 7) },
+  );
+  const body = traces(
+    [inner, inner, inner].map((span, index) => ({ ...span, spanId: Buffer.alloc(8, index + 1) })),
+  );
+  await own.parse(APP_ID, { ...otlp, kind: 'traces' }, body, begin());
+  const request = {
+    ...serverSpan(),
+    traceId: inner.traceId,
+    spanId: Buffer.alloc(8, 7),
+    parentSpanId: undefined,
+  };
+  const messages = await own.parse(APP_ID, { ...otlp, kind: 'traces' }, traces([request]), begin());
+  const steps = innerSpans.ofApp(APP_ID).assign(messages);
+  while (steps.next().done !== true);
+  expect(messages[0]?.logs.map(({ consumer }) => consumer?.identifier)).toEqual(['alice']);
+  await own.onApplicationShutdown();
+});
+
+it('an invalid body is rejected with the same reason', async () => {
+  const parse = (text: string) => threads.parse(APP_ID, { ...hub, kind: 'sync' }, Buffer.from(text), begin());
+  const rejections = await Promise.allSettled([
+    parse('{"message_uuid": 1}'),
+    parse(`{"message_uuid": 1, "a": "${'x'.repeat(70_000)}"}`),
+  ]);
+  expect(rejections.map((outcome) => outcome.status === 'rejected' && String(outcome.reason))).toEqual(
+    Array(2).fill('InvalidRecordError: message_uuid: must be a string'),
+  );
+});
+
+it('a body that needs too much memory gets 413, and the next one a new thread', async () => {
+  const small = open({ COLLECTOR_MAX_BODY_HEAP_MB: '32' });
+  const task = { ...hub, kind: 'log', uuid: randomUUID() } as const;
+  await expect(small.parse(APP_ID, task, buildLog(15_000), begin())).rejects.toMatchObject({
+    status: 413,
+    detail: 'Payload too large: needs more than 32 MB of memory (COLLECTOR_MAX_BODY_HEAP_MB)',
+  });
+  const [message] = await small.parse(APP_ID, task, buildLog(100), begin());
+  expect(message?.logs).toHaveLength(99);
+  await small.onApplicationShutdown();
+});
+
+it('a body that takes too long gets 413, and its time counts', async () => {
+  const body = buildLog(20_000);
+  const work = begin(20);
+  await expect(
+    threads.parse(APP_ID, { ...hub, kind: 'log', uuid: randomUUID() }, body, work),
+  ).rejects.toMatchObject({
+    status: 413,
+    detail: 'Payload too large: takes longer than 0.02 seconds (COLLECTOR_MAX_BODY_SECONDS)',
+  });
+  expect(work.spentMs).toBeGreaterThanOrEqual(20);
+});
+
+it('the thread stops for a sender that leaves, and takes the next body', async () => {
+  const leaving = new AbortController();
+  const work = begin(60_000, leaving.signal);
+  const task = { ...hub, kind: 'log', uuid: randomUUID() } as const;
+  const parsed = threads.parse(APP_ID, task, buildLog(20_000), work);
+  leaving.abort(new Error('left'));
+  await expect(parsed).rejects.toThrow('left');
+  const [message] = await threads.parse(APP_ID, task, buildLog(100), begin());
+  expect(message?.logs).toHaveLength(99);
+});
+
+function open(env: NodeJS.ProcessEnv = {}, innerSpans = new InnerSpans(Redactor.standard)): ParseThreads {
+  return new ParseThreads(new Config(env), innerSpans);
+}
+
+function begin(maxMs = 60_000, signal = new AbortController().signal): BodyWork {
+  const work = new BodyWork(maxMs, signal);
+  work.begin();
+  return work;
+}
+
+const json = (value: unknown) => Buffer.from(JSON.stringify(value));
+
+const many = (count: number, build: (overrides: object) => object) => [
+  ...Array.from({ length: count }, (_, index) => build({ path: `/users/${index}` })),
+  null,
+];
+
+const buildStartup = () => ({
+  message_uuid: randomUUID(),
+  instance_uuid: randomUUID(),
+  paths: Array.from({ length: 2_000 }, (_, index) => ({ method: 'GET', path: `/users/${index}/orders` })),
+  versions: { app: '1.2.3', express: '5.0.0' },
+  client: 'js:express',
+});
+
+/** Lines with a secret, and one that is invalid. */
+const buildLog = (lines: number) =>
+  Buffer.from(
+    Array.from({ length: lines }, (_, index) =>
+      index === 0
+        ? '{}'
+        : JSON.stringify(
+            buildLogItem({
+              uuid: randomUUID(),
+              request: {
+                headers: [
+                  ['Authorization', 'Bearer abcdefghijkl'],
+                  ['X-Text', 'x'.repeat(2_000)],
+                ],
+              },
+            }),
+          ),
+    ).join('\n'),
+  );
+
+function buildTraces(): Buffer {
+  return traces(
+    Array.from({ length: 50 }, (_, index) =>
+      serverSpan({
+        'http.route': `/users/${index}`,
+        'user.id': 'alice',
+        token: 'secret',
+        padding: 'y'.repeat(2_000),
+      }),
+    ),
+  );
+}
+
+function buildMetrics(): Buffer {
+  return metrics([
+    {
+      name: 'http.server.request.duration',
+      unit: 's',
+      data: {
+        case: 'histogram',
+        value: {
+          aggregationTemporality: AggregationTemporality.DELTA,
+          dataPoints: Array.from({ length: 500 }, (_, index) => ({
+            attributes: attributes({
+              'http.request.method': 'GET',
+              'http.route': `/users/${index}/orders`,
+              'http.response.status_code': 200,
+              padding: 'x'.repeat(200),
+            }),
+            startTimeUnixNano: nanosecondsAgo(60_000),
+            timeUnixNano: nanosecondsAgo(1_000),
+            count: 1n,
+            sum: 0.1,
+            bucketCounts: [1n, 0n],
+            explicitBounds: [1],
+          })),
+        },
+      },
+    },
+  ]);
+}
+
+function buildLogs(): Buffer {
+  return logs(
+    Array.from({ length: 50 }, () => ({
+      timeUnixNano: nanosecondsAgo(1_000),
+      body: { value: { case: 'stringValue' as const, value: `token=secret ${'z'.repeat(2_000)}` } },
+    })),
+  );
+}
