@@ -68,7 +68,7 @@ const SPECS = {
   COLLECTOR_MAX_REQUESTS_MB: whole(1, 1_024)({ default: 100 }),
   COLLECTOR_MAX_UNPACK_RATIO: whole(2, 10_000)({ default: 100 }),
   COLLECTOR_MAX_BODY_SECONDS: whole(1, 3_600)({ default: 60 }),
-  COLLECTOR_MAX_BODY_HEAP_MB: whole(32, 65_536)({ default: 512 }),
+  COLLECTOR_MAX_BODY_HEAP_MB: whole(32, 65_536)({ default: 256 }),
   COLLECTOR_MAX_APP_SECONDS: whole(1, 60)({ default: 45 }),
   COLLECTOR_SPAN_COUNT_DELAY_SECONDS: whole(0, 3_600)({ default: 90 }),
   COLLECTOR_MAX_SPAN_WEIGHT: whole(1, 1_000_000)({ default: 10_000 }),

@@ -26,9 +26,9 @@ afterAll(() => threads.onApplicationShutdown());
 
 it.each<[name: string, task: ParseTask, body: () => Buffer]>([
   ['startup', { ...hub, kind: 'startup' }, () => json(buildStartup())],
-  ['sync', { ...hub, kind: 'sync' }, () => json(buildSync({ requests: many(500, buildCount) }))],
-  ['log', { ...hub, kind: 'log', uuid: randomUUID() }, () => buildLog(300)],
-  ['gzip log', { ...hub, kind: 'log', uuid: randomUUID() }, () => gzipSync(buildLog(300))],
+  ['sync', { ...hub, kind: 'sync' }, () => json(buildSync({ requests: many(5_000, buildCount) }))],
+  ['log', { ...hub, kind: 'log', uuid: randomUUID() }, () => buildLog(600)],
+  ['gzip log', { ...hub, kind: 'log', uuid: randomUUID() }, () => gzipSync(buildLog(600))],
   ['traces', { ...otlp, kind: 'traces' }, buildTraces],
   [
     'JSON traces',
@@ -54,7 +54,7 @@ it('what the spans of a large body say of other requests is remembered', async (
     { kind: Span_SpanKind.INTERNAL, parentSpanId: Buffer.alloc(8, 7) },
   );
   const body = traces(
-    [inner, inner, inner].map((span, index) => ({ ...span, spanId: Buffer.alloc(8, index + 1) })),
+    Array.from({ length: 40 }, (_, index) => ({ ...inner, spanId: Buffer.alloc(8, index + 10) })),
   );
   await own.parse(APP_ID, { ...otlp, kind: 'traces' }, body, begin());
   const request = {
@@ -74,7 +74,7 @@ it('an invalid body is rejected with the same reason', async () => {
   const parse = (text: string) => threads.parse(APP_ID, { ...hub, kind: 'sync' }, Buffer.from(text), begin());
   const rejections = await Promise.allSettled([
     parse('{"message_uuid": 1}'),
-    parse(`{"message_uuid": 1, "a": "${'x'.repeat(70_000)}"}`),
+    parse(`{"message_uuid": 1, "a": "${'x'.repeat(1_100_000)}"}`),
   ]);
   expect(rejections.map((outcome) => outcome.status === 'rejected' && String(outcome.reason))).toEqual(
     Array(2).fill('InvalidRecordError: message_uuid: must be a string'),
@@ -88,8 +88,8 @@ it('a body that needs too much memory gets 413, and the next one a new thread', 
     status: 413,
     detail: 'Payload too large: needs more than 32 MB of memory (COLLECTOR_MAX_BODY_HEAP_MB)',
   });
-  const [message] = await small.parse(APP_ID, task, buildLog(100), begin());
-  expect(message?.logs).toHaveLength(99);
+  const [message] = await small.parse(APP_ID, task, buildLog(600), begin());
+  expect(message?.logs).toHaveLength(599);
   await small.onApplicationShutdown();
 });
 
@@ -112,8 +112,8 @@ it('the thread stops for a sender that leaves, and takes the next body', async (
   const parsed = threads.parse(APP_ID, task, buildLog(20_000), work);
   leaving.abort(new Error('left'));
   await expect(parsed).rejects.toThrow('left');
-  const [message] = await threads.parse(APP_ID, task, buildLog(100), begin());
-  expect(message?.logs).toHaveLength(99);
+  const [message] = await threads.parse(APP_ID, task, buildLog(600), begin());
+  expect(message?.logs).toHaveLength(599);
 });
 
 function open(env: NodeJS.ProcessEnv = {}, innerSpans = new InnerSpans(Redactor.standard)): ParseThreads {
@@ -136,7 +136,7 @@ const many = (count: number, build: (overrides: object) => object) => [
 const buildStartup = () => ({
   message_uuid: randomUUID(),
   instance_uuid: randomUUID(),
-  paths: Array.from({ length: 2_000 }, (_, index) => ({ method: 'GET', path: `/users/${index}/orders` })),
+  paths: Array.from({ length: 20_000 }, (_, index) => ({ method: 'GET', path: `/users/${index}/orders` })),
   versions: { app: '1.2.3', express: '5.0.0' },
   client: 'js:express',
 });
@@ -163,7 +163,7 @@ const buildLog = (lines: number) =>
 
 function buildTraces(): Buffer {
   return traces(
-    Array.from({ length: 50 }, (_, index) =>
+    Array.from({ length: 600 }, (_, index) =>
       serverSpan({
         'http.route': `/users/${index}`,
         'user.id': 'alice',
@@ -183,7 +183,7 @@ function buildMetrics(): Buffer {
         case: 'histogram',
         value: {
           aggregationTemporality: AggregationTemporality.DELTA,
-          dataPoints: Array.from({ length: 500 }, (_, index) => ({
+          dataPoints: Array.from({ length: 5_000 }, (_, index) => ({
             attributes: attributes({
               'http.request.method': 'GET',
               'http.route': `/users/${index}/orders`,
@@ -205,7 +205,7 @@ function buildMetrics(): Buffer {
 
 function buildLogs(): Buffer {
   return logs(
-    Array.from({ length: 50 }, () => ({
+    Array.from({ length: 600 }, () => ({
       timeUnixNano: nanosecondsAgo(1_000),
       body: { value: { case: 'stringValue' as const, value: `token=secret ${'z'.repeat(2_000)}` } },
     })),

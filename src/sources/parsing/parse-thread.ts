@@ -26,7 +26,7 @@ export interface ThreadTask {
 
 /** The parts of the parsed body, or why it is rejected. */
 export type ThreadResult = { readonly spentMs: number } & (
-  | { readonly parts: readonly Uint8Array[] }
+  | { readonly parts: Uint8Array[] }
   | { readonly invalid: string }
   | { readonly status: number; readonly detail: string; readonly headers: Readonly<Record<string, string>> }
 );

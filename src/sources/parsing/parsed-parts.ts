@@ -48,11 +48,11 @@ function* listRecords(messages: readonly Message[]): Generator<Records> {
         yield { message, list, records: lists[list].slice(at, at + RECORDS_IN_PART) };
 }
 
-/** Decodes what `encodeParts` made. */
-export async function decodeParts(parts: readonly Uint8Array[], work: Slices): Promise<ParsedBody> {
+/** Decodes what `encodeParts` made, and takes the parts out of the list, so that their memory is freed. */
+export async function decodeParts(parts: Uint8Array[], work: Slices): Promise<ParsedBody> {
   const messages: Message[] = [];
   let waiting: WaitingStatements = new Map();
-  for (const part of parts) {
+  for (let part = parts.shift(); part; part = parts.shift()) {
     for (const item of deserialize(part) as Item[])
       if ('waiting' in item) waiting = item.waiting;
       else if ('list' in item) addRecords(messages, item);

@@ -120,6 +120,7 @@ export class RequestAssignment {
     const work = new Slices();
     let comparisons = MAX_COMPARISONS;
     for (const cell of groupByCell(balances.filter(({ of }) => isCounted(of.instance_uuid)))) {
+      if (work.isOver) await work.giveWay();
       const points = groupByConsumer(cell.filter(({ of }) => of.source !== 'span'));
       // Spans of one request first: their point is known.
       const seen = cell
@@ -139,16 +140,16 @@ export class RequestAssignment {
         }
       });
     }
-    for (const { of, isStored, left } of balances) {
+    await work.forEach(balances, ({ of, isStored, left }) => {
       const before = isStored ? of : { requests: 0, bytes: 0, bins: [] };
-      if (left.requests === before.requests) continue;
+      if (left.requests === before.requests) return;
       const bins = new Map(left.bins);
       for (const [k, n] of before.bins) bins.set(k, (bins.get(k) ?? 0) - n);
       const requests = left.requests - before.requests;
       const bytes = left.bytes - before.bytes;
       const changed = [...bins].filter(([, n]) => n !== 0);
       rows.unassigned_requests_v1.push(unassignedRow(app_id, { ...of, requests, bytes, bins: changed }));
-    }
+    });
   }
 
   /** What may belong to new points and spans: requests of the same instances at about their times. */
