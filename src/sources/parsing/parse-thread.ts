@@ -31,9 +31,14 @@ export type ThreadResult = { readonly spentMs: number } & (
   | { readonly status: number; readonly detail: string; readonly headers: Readonly<Record<string, string>> }
 );
 
-const { options, countryDatabase } = workerData as ThreadData;
-openCountryDatabase(countryDatabase);
-const parser = new BodyParser(options);
+let parser: BodyParser | undefined;
+
+/** At the first body, whose sender gets the error: a thread that cannot start would keep bodies waiting. */
+function createParser(): BodyParser {
+  const { options, countryDatabase } = workerData as ThreadData;
+  openCountryDatabase(countryDatabase);
+  return new BodyParser(options);
+}
 
 /** Parses a body. This file is what each thread of `ParseThreads` runs. */
 export default async function parse({ task, body, maxMs, spentMs, port }: ThreadTask) {
@@ -46,6 +51,7 @@ export default async function parse({ task, body, maxMs, spentMs, port }: Thread
   work.begin();
   const read = async () => {
     try {
+      parser ??= createParser();
       const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
       return { parts: [...encodeParts(await parser.parse(task, bytes, work))] };
     } catch (error) {

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { MessageChannel } from 'node:worker_threads';
-import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { Piscina } from 'piscina';
 import { Config } from '../../config/config.js';
 import { ApiError } from '../../platform/http/api-error.js';
@@ -34,6 +34,7 @@ const GRACE_MS = 5_000;
 export class ParseThreads implements OnApplicationShutdown {
   /** Bodies that may be parsed at once: at least two, so that a sender does not wait for another's body. */
   readonly concurrency = Math.max(2, availableParallelism() - 1);
+  private readonly log = new Logger(ParseThreads.name);
   private readonly parser: BodyParser;
   private readonly pool: Piscina<ThreadTask, ThreadResult>;
   private readonly maxHeapMb: number;
@@ -52,6 +53,10 @@ export class ParseThreads implements OnApplicationShutdown {
       idleTimeout: IDLE_MS,
       resourceLimits: { maxOldGenerationSizeMb: this.maxHeapMb },
       workerData: { options, countryDatabase } satisfies ThreadData,
+    });
+    // Of a thread without a body: the error of a body goes to its sender.
+    this.pool.on('error', (error) => {
+      this.log.error(error);
     });
   }
 
