@@ -84,10 +84,15 @@ it('an invalid body is rejected with the same reason', async () => {
 it('a body that needs too much memory gets 413, and the next one a new thread', async () => {
   const small = open({ COLLECTOR_MAX_BODY_HEAP_MB: '32' });
   const task = { ...hub, kind: 'log', uuid: randomUUID() } as const;
-  await expect(small.parse(APP_ID, task, buildLog(15_000), begin())).rejects.toMatchObject({
+  const work = begin();
+  const body = buildLog(15_000);
+  const spentBefore = work.spentMs;
+  await expect(small.parse(APP_ID, task, body, work)).rejects.toMatchObject({
     status: 413,
     detail: 'Payload too large: needs more than 32 MB of memory (COLLECTOR_MAX_BODY_HEAP_MB)',
   });
+  // The thread did not say how long it worked: its app pays all the same.
+  expect(work.spentMs - spentBefore).toBeGreaterThan(100);
   const [message] = await small.parse(APP_ID, task, buildLog(600), begin());
   expect(message?.logs).toHaveLength(599);
   await small.onApplicationShutdown();

@@ -79,6 +79,7 @@ export class ParseThreads implements OnApplicationShutdown {
       port1.postMessage(null);
     };
     work.signal.addEventListener('abort', stop);
+    const startedAt = performance.now();
     try {
       const { maxMs, spentMs } = work;
       const threadTask: ThreadTask = { task, body, maxMs, spentMs, port: port2 };
@@ -98,7 +99,10 @@ export class ParseThreads implements OnApplicationShutdown {
     } catch (error) {
       work.signal.throwIfAborted();
       const { name, code } = error as { name?: unknown; code?: unknown };
-      if (code === 'ERR_WORKER_OUT_OF_MEMORY')
+      const isOutOfMemory = code === 'ERR_WORKER_OUT_OF_MEMORY';
+      // The thread was ended, and did not say how long it worked.
+      if (isOutOfMemory || name === 'AbortError') work.spend(performance.now() - startedAt);
+      if (isOutOfMemory)
         throw payloadTooLarge(`needs more than ${this.maxHeapMb} MB of memory (COLLECTOR_MAX_BODY_HEAP_MB)`);
       throw name === 'AbortError' ? tooLong(work.maxMs) : error;
     } finally {
