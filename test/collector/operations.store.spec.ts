@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
-import { AggregationTemporality } from '../../src/sources/otlp/generated/opentelemetry/proto/metrics/v1/metrics_pb.js';
 import {
   Span_SpanKind,
   Status_StatusCode,
@@ -11,7 +10,7 @@ import { WITHOUT_CACHE } from '../setup/app.js';
 import { eventually } from '../setup/eventually.js';
 import { Client, TestService } from './setup/collector.js';
 import { buildCount, buildLogItem, buildSync } from './setup/messages.js';
-import { OtlpSender, attributes, metrics, serverSpan, toOtlpJson, traces } from './setup/otlp.js';
+import { OtlpSender, attributes, durations, serverSpan, toOtlpJson, traces } from './setup/otlp.js';
 
 let service: TestService;
 let client: Client;
@@ -431,32 +430,20 @@ describe('requests that a metric counts by their route', () => {
   const span = (values: object = {}) =>
     request(values as Record<string, string>, { startTimeUnixNano: at(5_000), endTimeUnixNano: at(5_050) });
   const point = (count: number, values: Record<string, string> = {}) =>
-    metrics([
+    durations([
       {
-        name: 'http.server.request.duration',
-        unit: 's',
-        data: {
-          case: 'histogram',
-          value: {
-            aggregationTemporality: AggregationTemporality.DELTA,
-            dataPoints: [
-              {
-                startTimeUnixNano: at(0),
-                timeUnixNano: at(60_000),
-                attributes: attributes({
-                  'http.request.method': 'POST',
-                  'http.route': '/mcp',
-                  'http.response.status_code': 200,
-                  ...values,
-                }),
-                explicitBounds: [0.01, 0.1, 1],
-                bucketCounts: [0n, BigInt(count), 0n, 0n],
-                count: BigInt(count),
-                sum: 0.05 * count,
-              },
-            ],
-          },
-        },
+        startTimeUnixNano: at(0),
+        timeUnixNano: at(60_000),
+        attributes: attributes({
+          'http.request.method': 'POST',
+          'http.route': '/mcp',
+          'http.response.status_code': 200,
+          ...values,
+        }),
+        explicitBounds: [0.01, 0.1, 1],
+        bucketCounts: [0n, BigInt(count), 0n, 0n],
+        count: BigInt(count),
+        sum: 0.05 * count,
       },
     ]);
 

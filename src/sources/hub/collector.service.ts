@@ -10,7 +10,6 @@ import { parseUuid } from '../../platform/input/uuid.js';
 import { type ClientApp, ClientApps } from '../../access/tokens/client-apps.js';
 import { RefusedSenders } from '../../access/tokens/refused-senders.js';
 import { MessageIntake } from '../intake/message-intake.js';
-import type { MessageContext } from '../../write/batches/message.js';
 import type { ParseTask } from '../parsing/body-parser.js';
 import { ParseThreads } from '../parsing/parse-threads.js';
 import { UnpackLimit } from '../intake/unpack-limit.js';
@@ -55,25 +54,21 @@ export class CollectorService {
   }
 
   startup(origin: MessageOrigin, request: Request): Promise<AckResponse> {
-    return this.receive('startup', origin, request, (context) => ({ kind: 'startup', ...context }));
+    return this.receive('startup', origin, request);
   }
 
   sync(origin: MessageOrigin, request: Request): Promise<AckResponse> {
-    return this.receive('sync', origin, request, (context) => ({ kind: 'sync', ...context }));
+    return this.receive('sync', origin, request);
   }
 
   logFile(origin: MessageOrigin, request: Request): Promise<AckResponse> {
-    return this.receive('log', origin, request, (context) => {
-      const uuid = decodeUuid(parseRawQuery(request.originalUrl).get('uuid') ?? '', 'uuid');
-      return { kind: 'log', uuid, ...context };
-    });
+    return this.receive('log', origin, request);
   }
 
   private receive(
-    kind: string,
+    kind: 'startup' | 'sync' | 'log',
     origin: MessageOrigin,
     request: Request,
-    createTask: (context: MessageContext) => ParseTask,
   ): Promise<AckResponse> {
     return this.intake.countOutcome(kind, async () => {
       const app = await this.requireApp(origin.clientId, request);
@@ -85,7 +80,9 @@ export class CollectorService {
         unpackLimit: this.unpackLimit,
         parse: async (body, work) => {
           try {
-            const task = createTask({ env: decodeEnv(origin.env, 'env'), now: Date.now() });
+            const context = { env: decodeEnv(origin.env, 'env'), now: Date.now() };
+            const task: ParseTask =
+              kind === 'log' ? { ...context, kind, uuid: readUuid(request) } : { ...context, kind };
             return await this.threads.parse(app.id, task, body, work);
           } catch (error) {
             throw error instanceof InvalidRecordError ? new ApiError(422, error.message) : error;
@@ -125,4 +122,9 @@ export class CollectorService {
     this.uncertainLoggedAt = now;
     this.log.error(`unknown client IDs get 503, because 404 stops client libraries permanently: ${reason}`);
   }
+}
+
+/** @throws InvalidRecordError if the query has no valid UUID */
+function readUuid({ originalUrl }: Request): string {
+  return decodeUuid(parseRawQuery(originalUrl).get('uuid') ?? '', 'uuid');
 }

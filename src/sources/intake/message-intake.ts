@@ -5,7 +5,6 @@ import { Config } from '../../config/config.js';
 import { ClientDisconnected, onDisconnect } from '../../platform/http/abort-signal.middleware.js';
 import { ApiError, rateLimitExceeded, serviceUnavailable } from '../../platform/http/api-error.js';
 import { readBody } from '../../platform/http/request-body.js';
-import { isGzip, readUnpackedSize } from '../decoding/gunzip.js';
 import type { MessageOutcome } from '../../telemetry/metrics/metrics.js';
 import { Telemetry } from '../../telemetry/telemetry.js';
 import { WindowCounter, retryAfterSeconds } from '../../access/rate-limit/window.counter.js';
@@ -218,8 +217,7 @@ export class MessageIntake {
       reservation.admit(bytes);
     });
     // Checked before queueing: compressed bodies grow many times, and one app can queue dozens.
-    const unpackedBytes = isGzip(body) ? Math.min(readUnpackedSize(body), unpackLimit.find(body.length)) : 0;
-    const bytes = Math.max(body.length, unpackedBytes);
+    const bytes = unpackLimit.estimate(body);
     reservation.admit(bytes);
     const messages = await this.parseInTurn(app, work, async () => {
       reservation.admit(bytes);

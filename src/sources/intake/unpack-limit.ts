@@ -1,3 +1,4 @@
+import { isGzip, readUnpackedSize } from '../decoding/gunzip.js';
 import type { ApiError } from '../../platform/http/api-error.js';
 import { payloadTooLarge } from '../../platform/http/request-body.js';
 
@@ -14,6 +15,12 @@ export class UnpackLimit {
   /** @param bytes size of the body, or of the part that arrived so far */
   find(bytes: number): number {
     return Math.min(this.maxBytes, Math.max(ALWAYS_UNPACKED_BYTES, bytes * this.maxRatio));
+  }
+
+  /** Bytes that a body has or, where it is gzip, says to have unpacked; at most what it may unpack to. */
+  estimate(body: Buffer): number {
+    const unpacked = isGzip(body) ? Math.min(readUnpackedSize(body), this.find(body.length)) : 0;
+    return Math.max(body.length, unpacked);
   }
 
   /** The error of a body that exceeds the limit. */

@@ -45,7 +45,7 @@ export interface ParserOptions {
 /** Parses and redacts the bodies of every protocol. */
 export class BodyParser {
   private readonly redactor: Redactor;
-  private readonly logFileLimit: UnpackLimit;
+  readonly logFileLimit: UnpackLimit;
 
   constructor(private readonly options: ParserOptions) {
     this.redactor = new Redactor(options.redaction);

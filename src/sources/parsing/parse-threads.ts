@@ -8,7 +8,6 @@ import { payloadTooLarge } from '../../platform/http/request-body.js';
 import { InvalidRecordError } from '../../records/decoding/decoders.js';
 import { InnerSpans } from '../../write/batches/inner-spans.js';
 import type { Message } from '../../write/batches/message.js';
-import { isGzip, readUnpackedSize } from '../decoding/gunzip.js';
 import { BodyWork, tooLong } from '../intake/body-work.js';
 import { BodyParser, type ParseTask, type ParsedBody } from './body-parser.js';
 import type { ThreadData, ThreadResult, ThreadTask } from './parse-thread.js';
@@ -62,15 +61,18 @@ export class ParseThreads implements OnApplicationShutdown {
 
   /** @throws InvalidRecordError, or ApiError 413, as `BodyParser.parse` does */
   async parse(appId: number, task: ParseTask, body: Buffer, work: BodyWork): Promise<readonly Message[]> {
-    const bytes = isGzip(body) ? Math.max(body.length, readUnpackedSize(body)) : body.length;
-    const { messages, waiting } =
-      bytes <= SMALL_BYTES ? await this.parser.parse(task, body, work) : await this.run(task, body, work);
+    // Log files alone are still packed here.
+    const isSmall = this.parser.logFileLimit.estimate(body) <= SMALL_BYTES;
+    const { messages, waiting } = await (isSmall
+      ? this.parser.parse(task, body, work)
+      : this.run(task, body, work));
     this.innerSpans.remember(appId, waiting);
     return messages;
   }
 
   async onApplicationShutdown(): Promise<void> {
-    await this.pool.destroy();
+    // After the bodies that are being parsed.
+    await this.pool.close();
   }
 
   private async run(task: ParseTask, body: Buffer, work: BodyWork): Promise<ParsedBody> {
@@ -80,15 +82,16 @@ export class ParseThreads implements OnApplicationShutdown {
     };
     work.signal.addEventListener('abort', stop);
     const startedAt = performance.now();
+    const { maxMs, spentMs } = work;
+    const timeout = AbortSignal.timeout(maxMs + GRACE_MS);
     try {
-      const { maxMs, spentMs } = work;
       const threadTask: ThreadTask = { task, body, maxMs, spentMs, port: port2 };
       const { buffer } = body;
       const isOwn = buffer instanceof ArrayBuffer && buffer.byteLength === body.byteLength;
       const result = await work.wait(
         this.pool.run(threadTask, {
           transferList: [port2, ...(isOwn ? [buffer] : [])],
-          signal: AbortSignal.timeout(maxMs + GRACE_MS),
+          signal: timeout,
         }),
       );
       work.spend(result.spentMs);
@@ -98,13 +101,13 @@ export class ParseThreads implements OnApplicationShutdown {
       return await decodeParts(result.parts, work);
     } catch (error) {
       work.signal.throwIfAborted();
-      const { name, code } = error as { name?: unknown; code?: unknown };
-      const isOutOfMemory = code === 'ERR_WORKER_OUT_OF_MEMORY';
+      const isOutOfMemory = (error as { code?: unknown }).code === 'ERR_WORKER_OUT_OF_MEMORY';
+      if (!isOutOfMemory && !timeout.aborted) throw error;
       // The thread was ended, and did not say how long it worked.
-      if (isOutOfMemory || name === 'AbortError') work.spend(performance.now() - startedAt);
-      if (isOutOfMemory)
-        throw payloadTooLarge(`needs more than ${this.maxHeapMb} MB of memory (COLLECTOR_MAX_BODY_HEAP_MB)`);
-      throw name === 'AbortError' ? tooLong(work.maxMs) : error;
+      work.spend(performance.now() - startedAt);
+      throw isOutOfMemory
+        ? payloadTooLarge(`needs more than ${this.maxHeapMb} MB of memory (COLLECTOR_MAX_BODY_HEAP_MB)`)
+        : tooLong(maxMs);
     } finally {
       work.signal.removeEventListener('abort', stop);
       port1.close();

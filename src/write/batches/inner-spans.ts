@@ -129,6 +129,11 @@ export class BodySpans {
         const key = toKey(kind, trace_id, above);
         if (steps < (this.waiting.get(key)?.steps ?? Infinity))
           this.waiting.set(key, this.shorten({ ...statement, above, steps }));
+        if (this.waiting.size > MAX_SPANS_OF_APP) {
+          // More are not remembered.
+          const [oldest = ''] = this.waiting.keys();
+          this.waiting.delete(oldest);
+        }
       }
       yield;
     }

@@ -27,7 +27,11 @@ import type {
   KeyValueSchema,
 } from '../../../src/sources/otlp/generated/opentelemetry/proto/common/v1/common_pb.js';
 import type { LogRecordSchema } from '../../../src/sources/otlp/generated/opentelemetry/proto/logs/v1/logs_pb.js';
-import type { MetricSchema } from '../../../src/sources/otlp/generated/opentelemetry/proto/metrics/v1/metrics_pb.js';
+import {
+  AggregationTemporality,
+  type HistogramDataPointSchema,
+  type MetricSchema,
+} from '../../../src/sources/otlp/generated/opentelemetry/proto/metrics/v1/metrics_pb.js';
 import {
   Span_SpanKind,
   type SpanSchema,
@@ -129,6 +133,20 @@ export function metrics(
   return encode(ExportMetricsServiceRequestSchema, {
     resourceMetrics: [{ resource: of, scopeMetrics: [{ scope: { name: scope }, metrics: [...list] }] }],
   });
+}
+
+/** The metric of the durations of requests, as counts of intervals. */
+export function durations(dataPoints: readonly MessageInitShape<typeof HistogramDataPointSchema>[]): Buffer {
+  return metrics([
+    {
+      name: 'http.server.request.duration',
+      unit: 's',
+      data: {
+        case: 'histogram',
+        value: { aggregationTemporality: AggregationTemporality.DELTA, dataPoints: [...dataPoints] },
+      },
+    },
+  ]);
 }
 
 export function logs(
