@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import { createCache } from '../shared/create-cache.js';
 
 /**
  * Coordinates the writers of one store. If it is unavailable, so are writes: its methods reject with
@@ -45,20 +45,15 @@ const MAX_REMEMBERED = 200_000;
 const SWEEP_EVERY_MS = 60_000;
 
 interface Lock {
-  owner: string;
+  readonly owner: string;
   /** On the clock of `performance.now()`. */
-  expiresAt: number;
+  readonly expiresAt: number;
 }
 
 /** Coordinates the writers of this process, and those that reach it through its socket. */
 export class LocalCoordinator implements WriterCoordinator {
   private readonly lastIds = new Map<string, number>();
-  /** Grows with its entries: `max` would allocate memory for all of them at the start. */
-  private readonly ids = new LRUCache<string, number>({
-    maxSize: MAX_REMEMBERED,
-    sizeCalculation: () => 1,
-    ttl: REMEMBERED_MS,
-  });
+  private readonly ids = createCache<string, number>(MAX_REMEMBERED, { ttl: REMEMBERED_MS });
   private readonly locks = new Map<string, Lock>();
   /** When each write expires, by owner. */
   private readonly writes = new Map<string, number>();
@@ -74,7 +69,8 @@ export class LocalCoordinator implements WriterCoordinator {
     this.sweep(now);
     const isHeldByOther = (lock: Lock | undefined) => lock && lock.owner !== owner && lock.expiresAt > now;
     if (keys.some((key) => isHeldByOther(this.locks.get(key)))) return Promise.resolve(false);
-    for (const key of keys) this.locks.set(key, { owner, expiresAt: now + ms });
+    const lock = { owner, expiresAt: now + ms };
+    for (const key of keys) this.locks.set(key, lock);
     return Promise.resolve(true);
   }
 

@@ -1,3 +1,4 @@
+import { findClosingQuote } from '../shared/json/closing-quote.js';
 import { truncate } from './text.js';
 
 /* Limits of all sources: the protocols of the collector, and the import. */
@@ -80,21 +81,15 @@ export function limitBody(text: string): string | null {
  */
 export const MAX_RECORD_VALUES = 50_000;
 
-const [COMMA, OPENING_BRACKET, OPENING_BRACE, QUOTE, BACKSLASH] = [',', '[', '{', '"', '\\'].map((text) =>
-  text.charCodeAt(0),
-);
+const [COMMA, OPENING_BRACKET, OPENING_BRACE, QUOTE] = [',', '[', '{', '"'].map((text) => text.charCodeAt(0));
 
 /** Whether a JSON text has more values, as far as it is JSON. It is not parsed. */
 export function hasMoreValues(text: string, max: number): boolean {
   if (text.length <= max) return false;
   let values = 0;
-  let isQuoted = false;
   for (let at = 0; at < text.length && values <= max; at++) {
     const code = text.charCodeAt(at);
-    if (isQuoted) {
-      if (code === BACKSLASH) at++;
-      else if (code === QUOTE) isQuoted = false;
-    } else if (code === QUOTE) isQuoted = true;
+    if (code === QUOTE) at = findClosingQuote(text, at);
     else if (code === COMMA || code === OPENING_BRACKET || code === OPENING_BRACE) values++;
   }
   return values > max;

@@ -1,6 +1,5 @@
 /** Replaces a character that cannot be stored. */
 const REPLACEMENT = '\uFFFD';
-const BACKSLASH = '\\'.charCodeAt(0);
 
 /** Code points of a URL, including a whole request target. */
 export const MAX_URL = 65_536;
@@ -18,19 +17,6 @@ export const METHOD_RULE = 'must be a letter and up to 31 letters, digits, hyphe
 /** Replaces lone surrogates, which UTF-8 cannot encode, and NUL, which many databases reject, by U+FFFD. */
 export function sanitize(text: string): string {
   return (text.includes('\0') ? text.replaceAll('\0', REPLACEMENT) : text).toWellFormed();
-}
-
-/**
- * The offset of the closing quote for the quote at `at`, skipping escaped quotes; the end of the text if
- * there is none.
- */
-export function findClosingQuote(text: string, at: number): number {
-  for (let quote = text.indexOf('"', at + 1); quote !== -1; quote = text.indexOf('"', quote + 1)) {
-    let backslashes = 0;
-    while (text.charCodeAt(quote - 1 - backslashes) === BACKSLASH) backslashes++;
-    if (backslashes % 2 === 0) return quote;
-  }
-  return text.length;
 }
 
 /** The text, or its first `max` Unicode code points. */

@@ -1,4 +1,5 @@
-import { LRUCache } from 'lru-cache';
+import type { LRUCache } from 'lru-cache';
+import { createCache } from './create-cache.js';
 
 const MAX_KEYS = 10_000;
 
@@ -19,7 +20,7 @@ export class CachedLookup<Value> {
   /** @param ttlMs 0: nothing is cached or shared. */
   constructor(ttlMs: number) {
     // By default lru-cache reads the clock once a millisecond, and in a busy event loop far less often.
-    if (ttlMs > 0) this.entries = new LRUCache({ max: MAX_KEYS, ttl: ttlMs, ttlResolution: 0 });
+    if (ttlMs > 0) this.entries = createCache(MAX_KEYS, { ttl: ttlMs, ttlResolution: 0 });
   }
 
   /** The cached value, or the result of `load`. Rejects as `load` does. */

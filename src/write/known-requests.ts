@@ -1,4 +1,5 @@
 import type { ClickHouse } from '../store/client/clickhouse.client.js';
+import { Slices } from '../shared/async/slices.js';
 import { chunkForLookup } from '../shared/chunk.js';
 import { findRequestUuid } from '../records/server-span.js';
 
@@ -40,10 +41,11 @@ export class KnownRequests {
   /** The requests that the store does not have, in order, without repeated identities. */
   async filterUnknown<R extends RequestKey>(requests: readonly R[]): Promise<R[]> {
     const unknown = new Map<string, R>();
-    for (const request of requests) {
+    const work = new Slices();
+    await work.forEach(requests, (request) => {
       const key = requestKey(request);
       if (!unknown.has(key)) unknown.set(key, request);
-    }
+    });
     for (const some of chunkForLookup([...unknown.values()])) {
       const stored = await this.store.rows<RequestKey>('requests.known', KNOWN, {
         app_ids: [...new Set(some.map(({ app_id }) => app_id))],

@@ -1,5 +1,5 @@
 import { Injectable, Optional } from '@nestjs/common';
-import { LRUCache } from 'lru-cache';
+import { createCache } from '../../shared/create-cache.js';
 import type { CredentialLookup } from '../credential-lookup.js';
 import { Config } from '../../config/config.js';
 import { rateLimitExceeded } from '../../platform/http/api-error.js';
@@ -18,7 +18,7 @@ export type Credential = 'api_key' | 'client_id' | 'write_token';
 export class FailedAuthLimiter {
   private readonly limit: number;
   /** Clients over the limit, so that a flood of guesses costs no further calls to Redis. */
-  private readonly limitedClients = new LRUCache<string, true>({ max: 10_000, ttl: WINDOW_MS });
+  private readonly limitedClients = createCache<string, true>(10_000, { ttl: WINDOW_MS });
 
   constructor(
     private readonly counter: WindowCounter,

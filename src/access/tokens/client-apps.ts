@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { LRUCache } from 'lru-cache';
+import { createCache } from '../../shared/create-cache.js';
 import { ClickHouse } from '../../store/client/clickhouse.client.js';
 import { StoreMonitor } from '../../store/health/store-monitor.js';
 import { CredentialLookup } from '../credential-lookup.js';
@@ -38,7 +38,7 @@ export class ClientApps {
   /** Undefined: no app has this client ID. */
   readonly lookup: CredentialLookup<ClientApp | undefined>;
   /** IDs of recently updated apps. */
-  private readonly updated = new LRUCache<number, true>({ max: 10_000, ttl: FRAMEWORK_INTERVAL_MS });
+  private readonly updated = createCache<number, true>(10_000, { ttl: FRAMEWORK_INTERVAL_MS });
 
   constructor(
     private readonly store: ClickHouse,

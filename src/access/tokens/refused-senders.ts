@@ -1,5 +1,5 @@
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
-import { LRUCache } from 'lru-cache';
+import { createCache } from '../../shared/create-cache.js';
 import { Config } from '../../config/config.js';
 import { ClickHouse } from '../../store/client/clickhouse.client.js';
 import { toClientKey } from '../rate-limit/client-key.js';
@@ -26,7 +26,7 @@ const MAX_SENDERS = 200;
 export class RefusedSenders implements OnApplicationShutdown {
   private readonly log = new Logger('RefusedSenders');
   /** Never evicts: a flood of addresses does not push out the sender whose operator reads the log. */
-  private readonly senders = new LRUCache<string, Refusals>({ max: MAX_SENDERS, ttl: LOG_EVERY_MS });
+  private readonly senders = createCache<string, Refusals>(MAX_SENDERS, { ttl: LOG_EVERY_MS });
   private readonly unsaved = new Set<Refusals>();
   private unnamed = 0;
   private saving?: NodeJS.Timeout | undefined;

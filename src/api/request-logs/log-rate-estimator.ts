@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { LRUCache } from 'lru-cache';
+import { createCache } from '../../shared/create-cache.js';
 import type { AppScope } from '../apps/apps.service.js';
 import { logsRetainedFrom } from '../../config/retention.js';
 import { RequestLogsRepository } from './request-logs.repository.js';
@@ -12,7 +12,7 @@ const FEW_REMEMBERED_MS = 5_000;
 /** Estimates an app's request logs per millisecond, on average since its oldest; cached for some minutes. */
 @Injectable()
 export class LogRateEstimator {
-  private readonly rates = new LRUCache<number, number>({ max: 10_000, ttl: REMEMBERED_MS });
+  private readonly rates = createCache<number, number>(10_000, { ttl: REMEMBERED_MS });
 
   constructor(private readonly repository: RequestLogsRepository) {}
 

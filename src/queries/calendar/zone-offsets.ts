@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import { createCache } from '../../shared/create-cache.js';
 import { Temporal } from 'temporal-polyfill';
 
 /** A span of time with one offset of a zone. */
@@ -13,7 +13,7 @@ export interface OffsetSpan {
 
 // Spans are cached by block of time, not by window, so that all windows of a zone share them.
 const BLOCK_SECONDS = 366 * 86_400;
-const blocks = new LRUCache<string, readonly OffsetSpan[]>({ max: 2_000 });
+const blocks = createCache<string, readonly OffsetSpan[]>(2_000);
 
 /**
  * The offsets of an IANA zone from `from` to `to` (seconds since the Unix epoch), oldest first and without

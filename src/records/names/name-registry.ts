@@ -1,4 +1,5 @@
 import type { ClickHouse } from '../../store/client/clickhouse.client.js';
+import { Slices } from '../../shared/async/slices.js';
 import { CachedLookup } from '../../shared/cached-lookup.js';
 import { DEFAULT_LIMITS, type NameLimits } from '../../config/name-limits.js';
 import { hasOperation } from '../operation.js';
@@ -167,7 +168,8 @@ export class NameRegistry {
     appId: number,
     records: readonly R[],
   ): Promise<WithIds<R>[]> {
-    const batchNames = collectNames(records);
+    const work = new Slices();
+    const batchNames = await collectNames(records, work);
     if (batchNames.consumers.size > 0 && (await this.erased.hasNew(appId)))
       for (const table of [this.consumers, this.groups]) table.forget(appId);
     const limits = await this.limits.find(appId);
@@ -179,7 +181,7 @@ export class NameRegistry {
     const isNew = (key: string) => hasOperation(key) && !registered.has(key);
     if ([...newEndpoints.keys()].some(isNew)) this.operated.forget(String(appId));
     const consumers = await this.resolveConsumers(appId, batchNames.consumers, groups, limits.consumers);
-    return records.map((record, index) => {
+    const resolve = (record: R, index: number): WithIds<R> => {
       const { env, method, path, consumer } = record;
       const envRow = envs.get(env);
       const key = path === null ? '' : endpointKey(method, path);
@@ -212,7 +214,13 @@ export class NameRegistry {
         ids,
         overflow,
       };
+    };
+    const resolved: WithIds<R>[] = [];
+    work.begin();
+    await work.forEach(records.entries(), ([index, record]) => {
+      resolved.push(resolve(record, index));
     });
+    return resolved;
   }
 
   private async resolveConsumers(
@@ -257,7 +265,7 @@ export class NameRegistry {
   }
 }
 
-function collectNames(records: readonly DimensionNames[]): BatchNames {
+async function collectNames(records: readonly DimensionNames[], work: Slices): Promise<BatchNames> {
   const batchNames: BatchNames = {
     envs: new Map(),
     endpoints: new Set(),
@@ -265,7 +273,7 @@ function collectNames(records: readonly DimensionNames[]): BatchNames {
     groups: new Map(),
     consumers: new Map(),
   };
-  for (const [index, record] of records.entries()) {
+  await work.forEach(records.entries(), ([index, record]) => {
     const {
       env,
       method,
@@ -291,7 +299,7 @@ function collectNames(records: readonly DimensionNames[]): BatchNames {
           isInferred,
         });
     }
-    if (consumer === null) continue;
+    if (consumer === null) return;
     const { identifier, name, group, attributes } = consumer;
     if (group !== undefined && !batchNames.groups.has(group))
       batchNames.groups.set(group, { members: { name: group }, seenAt });
@@ -300,7 +308,7 @@ function collectNames(records: readonly DimensionNames[]): BatchNames {
     Object.assign(seen, name !== undefined && { name }, group !== undefined && { group });
     // Each request of a consumer may repeat them.
     if (attributes !== undefined && attributes !== seen.attributes.at(-1)) seen.attributes.push(attributes);
-  }
+  });
   return batchNames;
 }
 

@@ -1,5 +1,5 @@
 import { type Steps, finish } from '../../shared/async/slices.js';
-import { findClosingQuote } from '../text.js';
+import { findClosingQuote } from '../../shared/json/closing-quote.js';
 import { Edits } from './edits.js';
 import { FORM_SPACE, JSON_ESCAPES, decodeEscapes } from './escapes.js';
 import { MASK } from './mask.js';

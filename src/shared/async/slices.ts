@@ -22,21 +22,25 @@ let lastTurn: Promise<unknown> = Promise.resolve();
  * consists of steps, or is a loop that calls `giveWay` whenever `isOver`.
  */
 export class Slices {
-  /** When the slice began; infinity while the work waits. */
+  /** Milliseconds of work before the last wait. */
+  protected workedMs = 0;
+  /** Milliseconds of work before the slice. */
+  protected beforeMs = 0;
+  /** When the work began or went on; infinity while it waits. */
   protected startedAt = performance.now();
 
-  /** Milliseconds since the slice began; 0 while the work waits. */
-  get elapsedMs(): number {
-    return Math.max(0, performance.now() - this.startedAt);
+  /** Milliseconds for which the work held the event loop. */
+  get spentMs(): number {
+    return this.workedMs + Math.max(0, performance.now() - this.startedAt);
   }
 
-  /** Begins a slice after waiting for other work. */
+  /** Begins, or goes on after waiting. */
   begin(): void {
     this.startedAt = performance.now();
   }
 
   get isOver(): boolean {
-    return this.elapsedMs >= SLICE_MS;
+    return this.spentMs - this.beforeMs >= SLICE_MS;
   }
 
   /**
@@ -44,12 +48,15 @@ export class Slices {
    * loop no longer than one.
    */
   async giveWay(): Promise<void> {
-    lastTurn = lastTurn.then(() => nextTurn());
+    // The first turn of work that input began is the rest of the turn that it is in.
+    lastTurn = lastTurn.then(() => nextTurn()).then(() => nextTurn());
     await this.wait(lastTurn);
+    this.beforeMs = this.workedMs;
   }
 
-  /** Waits for other work; the wait does not count as part of the slice. */
+  /** Waits for other work. The slice goes on afterwards: the event loop may not have served anyone else. */
   async wait<T>(other: Promise<T>): Promise<T> {
+    this.workedMs = this.spentMs;
     this.startedAt = Infinity;
     try {
       return await other;

@@ -1,12 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { LosslessNumber, stringify } from 'lossless-json';
+import { findClosingQuote } from './closing-quote.js';
 import { parseJson } from './parse-json.js';
 
-/**
- * Matches text that may contain a number whose digits matter: a long one, or any in a span's free-form
- * attributes.
- */
-const DIGITS_COUNT = /\d{16}|"attributes"/;
+/** `JSON.parse` changes the value of no number with fewer digits. */
+const LONG_NUMBER = 16;
 /** RFC 8259, section 6. */
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?/y;
 /**
@@ -18,7 +16,6 @@ const MAX_DEPTH = 2_000;
 const WRAPPER = randomBytes(6).toString('base64url');
 
 const QUOTE = '"'.charCodeAt(0);
-const BACKSLASH = '\\'.charCodeAt(0);
 const MINUS = '-'.charCodeAt(0);
 const [ZERO, NINE] = ['0'.charCodeAt(0), '9'.charCodeAt(0)];
 const [OPENING_BRACKET, CLOSING_BRACKET] = ['['.charCodeAt(0), ']'.charCodeAt(0)];
@@ -34,7 +31,8 @@ const [OPENING_BRACE, CLOSING_BRACE] = ['{'.charCodeAt(0), '}'.charCodeAt(0)];
  * @throws SyntaxError if it is not JSON, RangeError if it is nested too deeply
  */
 export function parseExact(text: string): unknown {
-  if (!DIGITS_COUNT.test(text)) return parseJson(text);
+  // Digits matter in long numbers, and in all numbers of a span's free-form attributes.
+  if (!text.includes('"attributes"') && !hasLongNumber(text)) return parseJson(text);
   const wrapped = wrap(text);
   const value = parseJson(wrapped);
   return wrapped === text ? value : unwrap(value);
@@ -49,6 +47,22 @@ export function stringifyExact(value: unknown): string {
   return stringify(value) ?? 'null';
 }
 
+function hasLongNumber(text: string): boolean {
+  // A long number has a digit at a multiple of the length.
+  for (let at = 0; at < text.length; at += LONG_NUMBER) {
+    if (!isDigit(text.charCodeAt(at))) continue;
+    let [first, last] = [at, at];
+    while (isDigit(text.charCodeAt(first - 1))) first--;
+    while (isDigit(text.charCodeAt(last + 1))) last++;
+    if (last - first + 1 >= LONG_NUMBER) return true;
+  }
+  return false;
+}
+
+function isDigit(code: number): boolean {
+  return code >= ZERO && code <= NINE;
+}
+
 /**
  * The text with a wrapper around each number that `JSON.parse` would change. It is JSON if and only if the
  * text is, because arrays are allowed exactly where numbers are. Returns the text itself if there is no such
@@ -60,10 +74,10 @@ function wrap(text: string): string {
   let depth = 0;
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
-    if (code === QUOTE) at = closingQuote(text, at);
+    if (code === QUOTE) at = findClosingQuote(text, at);
     else if (code === OPENING_BRACKET || code === OPENING_BRACE) depth = deeper(depth);
     else if (code === CLOSING_BRACKET || code === CLOSING_BRACE) depth--;
-    else if ((code >= ZERO && code <= NINE) || code === MINUS) {
+    else if (isDigit(code) || code === MINUS) {
       const number = numberAt(text, at);
       // A minus alone is invalid; `JSON.parse` will report it.
       if (number === undefined) break;
@@ -76,14 +90,6 @@ function wrap(text: string): string {
     }
   }
   return done === 0 ? text : wrapped + text.slice(done);
-}
-
-/** End of the string that begins at `at`: its quote, or the end of the text. */
-function closingQuote(text: string, at: number): number {
-  let end = at + 1;
-  for (let code = text.charCodeAt(end); code !== QUOTE && end < text.length; code = text.charCodeAt(end))
-    end += code === BACKSLASH ? 2 : 1;
-  return end;
 }
 
 function numberAt(text: string, at: number): string | undefined {

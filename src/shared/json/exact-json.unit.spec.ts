@@ -11,6 +11,15 @@ describe('parseExact and stringifyExact', () => {
     },
   );
 
+  it('keep the digits of a long number at any place, and of a shorter one its value', () => {
+    for (let place = 0; place < 40; place++) {
+      const write = (number: string) => `{"${'a'.repeat(place)}":${number}}`;
+      const long = write('1735689600050001');
+      expect(stringifyExact(parseExact(long))).toBe(long);
+      expect(parseExact(write('173568960005000.0'))).toEqual(JSON.parse(write('173568960005000')));
+    }
+  });
+
   it.each(['1.0', '1e3', '1E+400', '-0', '0.10', '100', '-1.5', '0'])(
     'keep the number %s of attributes as it stands',
     (number) => {

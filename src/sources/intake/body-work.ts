@@ -7,8 +7,6 @@ import { payloadTooLarge } from '../../platform/http/request-body.js';
  * response.
  */
 export class BodyWork extends Slices {
-  private pastMs = 0;
-
   /**
    * The work waits until `begin` is called.
    *
@@ -22,26 +20,17 @@ export class BodyWork extends Slices {
     this.startedAt = Infinity;
   }
 
-  /** Milliseconds for which the work held the event loop. */
-  get spentMs(): number {
-    return this.pastMs + this.elapsedMs;
-  }
-
   /** @throws ApiError 413 if the work took too long, or the signal's reason */
   override async giveWay(): Promise<void> {
     await super.giveWay();
     this.signal.throwIfAborted();
-    if (this.pastMs > this.maxMs) throw tooLong(this.maxMs);
+    if (this.spentMs > this.maxMs) throw tooLong(this.maxMs);
   }
 
   /** Adds what another thread worked for the body. */
   spend(ms: number): void {
-    this.pastMs += ms;
-  }
-
-  override async wait<T>(other: Promise<T>): Promise<T> {
-    this.pastMs += this.elapsedMs;
-    return super.wait(other);
+    this.workedMs += ms;
+    this.beforeMs += ms;
   }
 }
 

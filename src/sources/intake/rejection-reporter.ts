@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { LRUCache } from 'lru-cache';
+import { createCache } from '../../shared/create-cache.js';
 import type { Metrics } from '../../telemetry/metrics/metrics.js';
 import { type RejectedEntries, rejectedField } from '../../write/batches/rejected-entries.js';
 
@@ -20,7 +20,7 @@ const LOG_INTERVAL_MS = 60_000;
  */
 export class RejectionReporter {
   private readonly log = new Logger('Collector');
-  private readonly logged = new LRUCache<string, true>({ max: 10_000, ttl: LOG_INTERVAL_MS });
+  private readonly logged = createCache<string, true>(10_000, { ttl: LOG_INTERVAL_MS });
 
   constructor(private readonly metrics: Metrics | null) {}
 

@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { LRUCache } from 'lru-cache';
+import { createCache } from '../../shared/create-cache.js';
 import { runEvery } from '../../shared/async/run-every.js';
 import type { Metrics } from '../../telemetry/metrics/metrics.js';
 import type { ClickHouse } from '../client/clickhouse.client.js';
@@ -29,7 +29,7 @@ const ADVICE =
 export class StoreMonitor {
   private readonly log = new Logger(StoreMonitor.name);
   private found: readonly Damage[] = [];
-  private readonly met = new LRUCache<string, Damage>({ max: 1_000, ttl: MET_DAMAGE_TTL_MS });
+  private readonly met = createCache<string, Damage>(1_000, { ttl: MET_DAMAGE_TTL_MS });
   private disks: readonly Disk[] = [];
   /** The expected tables of this version, once they are read. */
   private tables?: readonly string[];

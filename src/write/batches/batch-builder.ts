@@ -81,9 +81,15 @@ export class BatchBuilder {
     );
   }
 
-  /** @param operated found before the claims on the instances of the messages were made */
-  async build(messages: readonly AppMessage[], operated: OperatedEndpoints): Promise<Batch> {
-    const requests = requestsIn(messages);
+  /**
+   * @param requests those of the messages
+   * @param operated found before the claims on the instances of the messages were made
+   */
+  async build(
+    messages: readonly AppMessage[],
+    requests: readonly MessageRequest[],
+    operated: OperatedEndpoints,
+  ): Promise<Batch> {
     const unknown = groupByApp(await this.knownRequests.filterUnknown(requests));
     const rows = noRows();
     const work = new Slices();
@@ -158,8 +164,8 @@ export class BatchBuilder {
     const errors = reportedErrors.filter(({ record }) => !record.record || !repeated.has(record.record));
     const points = measured.filter(({ record }) => !hasKey(record) || !repeated.has(record));
     const logged = requests.flatMap(({ message, record }) => (record ? [{ message, record }] : []));
-    const named = await this.resolve(appId, names);
-    const summed = await work.wait(this.resolve(appId, counts));
+    const named = await this.resolve(appId, names, work);
+    const summed = await this.resolve(appId, counts, work);
     await work.forEach(summed, ({ record, ids }) => {
       rows.request_counts.push(toCountRow(appId, record, ids));
     });
@@ -168,7 +174,7 @@ export class BatchBuilder {
         spanCounts.map((count) => [count.request_uuid, count.requests] as const),
       ),
     );
-    const placed = await work.wait(this.resolve(appId, logged));
+    const placed = await this.resolve(appId, logged, work);
     await work.forEach(placed.entries(), ([index, { record, ids }]) => {
       rows.logged_requests.push({ row: toLogRow(appId, record, ids), record });
       const error = findExceptionRow(appId, record, ids, {
@@ -179,7 +185,7 @@ export class BatchBuilder {
       if (error) rows.reported_errors.push(error);
     });
     rows.endpoint_deprecations_v1.push(...findDeprecationRows(appId, placed));
-    await work.forEach(await work.wait(this.resolve(appId, errors)), ({ record, ids }) => {
+    await work.forEach(await this.resolve(appId, errors, work), ({ record, ids }) => {
       rows.reported_errors.push(toErrorRow(appId, record, ids));
     });
     const counted = counts.map(({ record }) => record);
@@ -188,10 +194,7 @@ export class BatchBuilder {
       const { ids } = placed[index] ?? {};
       return ids && hasOperation(record.path) && !represented.has(record.request_uuid) ? { record, ids } : [];
     });
-    const routes = await this.resolveRoutes(
-      appId,
-      reported.map(({ record }) => record),
-    );
+    const routes = await this.resolveRoutes(appId, reported, work);
     const routeIds = new Set(routes.values());
     await this.instances.assignOperations(
       appId,
@@ -199,7 +202,7 @@ export class BatchBuilder {
       reported.map(({ record, ids }, index) => ({ record, ids, route_id: routes.get(index) ?? 0 })),
       rows,
     );
-    await work.wait(this.addInstanceCounts(rows, appId, messages, requests, points, operated));
+    await this.addInstanceCounts(rows, appId, messages, requests, points, operated, work);
     const envIds = new Map(names.map(({ record }, index) => [record.env, named[index]?.ids.app_env_id]));
     const documents = messages.flatMap(({ env, apiDocument, report }) => {
       const subject = { app_env_id: envIds.get(env) ?? 0, is_imported: false };
@@ -228,6 +231,7 @@ export class BatchBuilder {
     requests: readonly MessageRequest[],
     points: readonly { message: Message; record: MetricPoint }[],
     known: ReadonlySet<number>,
+    work: Slices,
   ): Promise<void> {
     const unseen = new Map(requests.map(({ request_uuid, message }) => [request_uuid, message]));
     const isNew = (request_uuid: string, message: Message) =>
@@ -240,11 +244,8 @@ export class BatchBuilder {
     if (spans.length === 0 && points.length === 0) return;
     const operated = new Set(known);
     const resolve = async <R extends DimensionNames>(entries: readonly { message: Message; record: R }[]) => {
-      const resolved = await this.resolve(appId, entries);
-      const routes = await this.resolveRoutes(
-        appId,
-        entries.map(({ record }) => record),
-      );
+      const resolved = await this.resolve(appId, entries, work);
+      const routes = await this.resolveRoutes(appId, entries, work);
       for (const id of routes.values()) operated.add(id);
       return resolved.map(({ record, ids }, index) => ({
         instance: entries[index]?.message.instanceUuid ?? NIL_UUID,
@@ -253,19 +254,23 @@ export class BatchBuilder {
         route_id: routes.get(index) ?? ids.endpoint_id,
       }));
     };
-    await this.instances.count(appId, await resolve(spans), await resolve(points), operated, rows);
+    const resolvedSpans = await resolve(spans);
+    const resolvedPoints = await resolve(points);
+    await work.wait(this.instances.count(appId, resolvedSpans, resolvedPoints, operated, rows));
   }
 
   /** The IDs of the endpoints of records with an operation, without it, by the index of the record. */
   private async resolveRoutes(
     appId: number,
-    records: readonly DimensionNames[],
+    entries: readonly { record: DimensionNames }[],
+    work: Slices,
   ): Promise<ReadonlyMap<number, number>> {
-    const indices = records.flatMap(({ path }, index) => (hasOperation(path) ? index : []));
-    const routes = records.flatMap((record) =>
+    const indices = entries.flatMap(({ record }, index) => (hasOperation(record.path) ? index : []));
+    const routes = entries.flatMap(({ record }) =>
       hasOperation(record.path) ? { ...record, path: removeOperation(record.path) } : [],
     );
-    const resolved = await this.names.resolve(appId, routes);
+    const resolved = await work.wait(this.names.resolve(appId, routes));
+    if (work.isOver) await work.giveWay();
     return new Map(indices.map((index, nth) => [index, resolved[nth]?.ids.endpoint_id ?? 0]));
   }
 
@@ -273,12 +278,14 @@ export class BatchBuilder {
   private async resolve<R extends DimensionNames>(
     appId: number,
     entries: readonly { message: Message; record: R }[],
+    work: Slices,
   ): Promise<WithIds<R>[]> {
     const records = entries.map(({ record }) => record);
-    const resolved = await this.names.resolve(appId, records);
-    for (const [index, { overflow = [] }] of resolved.entries())
+    const resolved = await work.wait(this.names.resolve(appId, records));
+    await work.forEach(resolved.entries(), ([index, { overflow = [] }]) => {
       for (const kind of overflow)
         entries[index]?.message.rejected.add(`${kind}: above the limit of the app, counted as *`);
+    });
     return resolved;
   }
 }

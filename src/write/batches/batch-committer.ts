@@ -1,5 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { isOutcomeUnknown } from '../../store/client/clickhouse.errors.js';
+import { Slices } from '../../shared/async/slices.js';
 import { runEvery } from '../../shared/async/run-every.js';
 import { RequestContext } from '../../telemetry/request-context.js';
 import { type Batch, type BatchLog, type Recovery, messageKey } from '../batch-log.js';
@@ -174,19 +175,25 @@ export class BatchCommitter {
     await this.resolveInDoubt();
     const { unseen, rejected } = await this.batchLog.filterUnseen(messages);
     if (unseen.length > 0) {
-      const requests = requestsIn(unseen).map(requestKey);
+      // A batch may have tens of thousands of requests.
+      const work = new Slices();
+      const requests = requestsIn(unseen);
+      const requestKeys = requests.map(requestKey);
       const operated = await this.builder.findOperated(unseen);
       const instances = instanceKeysIn(unseen, operated);
-      const keys = [...new Set([...requests, ...instances, ...documentKeysIn(unseen)])];
+      const keys = [...new Set([...requestKeys, ...instances, ...documentKeysIn(unseen)])];
+      if (work.isOver) await work.giveWay();
       await this.claims.run(keys, WAIT_FOR_CLAIMS_MS, async (hold) => {
-        const unfinished = await this.batchLog.finish(requests);
+        if (work.isOver) await work.giveWay();
+        const unfinished = await this.batchLog.finish(requestKeys);
         for (const message of unfinished.size > 0 ? unseen : [])
           for (const request of requestsIn([message])) {
             const earlier = unfinished.get(requestKey(request));
             if (earlier) rejected.set(message, earlier.reason);
           }
         const free = unseen.filter((message) => !rejected.has(message));
-        if (free.length > 0) await this.write(await this.builder.build(free, operated), hold);
+        const freeRequests = free.length === unseen.length ? requests : requestsIn(free);
+        if (free.length > 0) await this.write(await this.builder.build(free, freeRequests, operated), hold);
       });
     }
     return rejected;

@@ -1,4 +1,5 @@
-import { LRUCache } from 'lru-cache';
+import type { LRUCache } from 'lru-cache';
+import { createCache } from '../../shared/create-cache.js';
 import { type CapturedException, captureException } from '../../records/capture.js';
 import { addOperation, hasOperation } from '../../records/operation.js';
 import type { Redactor } from '../../records/redaction/redactor.js';
@@ -41,7 +42,7 @@ export type WaitingStatements = Map<string, Statement>;
 
 /** Spans that say something of a request above them that has not arrived or is not written yet. */
 export class InnerSpans {
-  private readonly apps = new LRUCache<number, SpansOfApp>({ max: MAX_APPS });
+  private readonly apps = createCache<number, SpansOfApp>(MAX_APPS);
 
   constructor(private readonly redactor: Redactor) {}
 
@@ -51,7 +52,7 @@ export class InnerSpans {
 
   remember(appId: number, waiting: WaitingStatements): void {
     if (waiting.size === 0) return;
-    const known = this.apps.get(appId) ?? new LRUCache({ max: MAX_SPANS_OF_APP, ttl: REMEMBERED_MS });
+    const known = this.apps.get(appId) ?? createCache(MAX_SPANS_OF_APP, { ttl: REMEMBERED_MS });
     this.apps.set(appId, known);
     for (const [key, statement] of waiting)
       if (statement.steps < (known.get(key)?.steps ?? Infinity)) known.set(key, statement);

@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import { createCache } from '../../shared/create-cache.js';
 import type { ClickHouse } from '../../store/client/clickhouse.client.js';
 import { chunkForLookup } from '../../shared/chunk.js';
 import { hashUuid } from '../../shared/hash-uuid.js';
@@ -135,7 +135,7 @@ GROUP BY s.stream`;
  * The caller holds the claims of the instances, so that only one writer decides at a time.
  */
 export class InstanceCounts {
-  private readonly bySpans = new LRUCache<string, true>({ max: MAX_CACHED_DECISIONS });
+  private readonly bySpans = createCache<string, true>(MAX_CACHED_DECISIONS);
   private readonly assignment: RequestAssignment;
 
   /** @param delayMs how long an instance's spans wait for its metric */
@@ -158,8 +158,10 @@ export class InstanceCounts {
     operated: ReadonlySet<number>,
     rows: InstanceRows,
   ): Promise<void> {
+    // There may be tens of thousands of both.
+    const work = new Slices();
     const instances = [...new Set([...spans, ...points].map(({ instance }) => instance))];
-    const counted = await this.findDecisions(appId, instances);
+    const counted = await work.wait(this.findDecisions(appId, instances));
     const decide = (instance: string, by: CountedBy) => {
       if (counted.has(instance)) return;
       counted.set(instance, by);
@@ -184,6 +186,7 @@ export class InstanceCounts {
     };
     const isBySpans = ({ instance }: { instance: string }) => (counted.get(instance) ?? 'spans') === 'spans';
     for (const { instance, row } of sumUp(appId, spans.filter(isBySpans))) add(instance, row);
+    if (work.isOver) await work.giveWay();
     const measured: Requests[] = [];
     for (const row of await this.findPendingSizes(
       appId,
@@ -198,13 +201,14 @@ export class InstanceCounts {
       ({ instance, record }) => countedBy(record) === (counted.get(instance) ?? 'metric'),
     );
     for (const row of lastPoints(appId, byMetric)) rows.metric_streams_v1.push(row);
-    await this.countPoints(appId, byMetric, rows, (interval, added) => {
+    const counting = this.countPoints(appId, byMetric, rows, (interval, added) => {
       intervals.push(interval);
       if (!added) return;
       const { instance_uuid } = interval;
       add(instance_uuid, added.row);
       if (counted.has(instance_uuid)) measured.push(added.requests);
     });
+    await work.wait(counting);
     // Only what names no consumers itself is assigned to consumers by spans.
     const naming = new Set(
       points.filter(({ record }) => record.names_consumers).map(({ instance }) => instance),
@@ -216,13 +220,15 @@ export class InstanceCounts {
     );
     const unnamed = measured.filter(isUnnamed);
     const isOpen = (of: Interval) => isUnnamed(of) || operated.has(of.endpoint_id);
-    await this.assignment.assign(
+    const assigning = this.assignment.assign(
       appId,
       [...measured.filter(isOpen), ...assignable.flatMap(listMeasures)],
       intervals.filter(isOpen),
       (instance) => (counted.get(instance) ?? 'spans') !== 'spans',
       rows,
     );
+    await work.wait(assigning);
+    if (work.isOver) await work.giveWay();
     for (const row of listActivity(appId, assignable)) rows.request_counts.push(row);
     for (const row of sumCoverage(appId, unnamed, seen)) rows.consumer_coverage_v1.push(row);
   }
@@ -523,6 +529,7 @@ function pointRequests(
 }
 
 const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
 
 /** The same of pending sizes, whose interval is the minute of their counts. */
 function listPendingSizes(instance_uuid: string, row: CountRow): Requests[] {
@@ -619,9 +626,8 @@ function sumCoverage(
 ): CoverageRow[] {
   const rows = new Map<string, CoverageRow>();
   const getRow = (instance_uuid: string, timestamp: number) => {
-    const day = utcDay(timestamp);
-    const key = `${instance_uuid}/${day}`;
-    const row = rows.get(key) ?? { app_id, day, instance_uuid, measured: 0, seen: 0 };
+    const key = `${instance_uuid}/${Math.floor(timestamp / DAY_MS)}`;
+    const row = rows.get(key) ?? { app_id, day: utcDay(timestamp), instance_uuid, measured: 0, seen: 0 };
     rows.set(key, row);
     return row;
   };

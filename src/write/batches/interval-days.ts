@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import { createCache } from '../../shared/create-cache.js';
 import type { ClickHouse } from '../../store/client/clickhouse.client.js';
 import type { CountRecord } from '../../records/request-record.js';
 
@@ -30,7 +30,7 @@ export function utcDay(epochMs: number): string {
  */
 export class IntervalDays {
   /** Days that are in the store. */
-  private readonly noted = new LRUCache<string, true>({ max: MAX_NOTED });
+  private readonly noted = createCache<string, true>(MAX_NOTED);
 
   constructor(private readonly store: ClickHouse) {}
 

@@ -1,4 +1,5 @@
 import type { ClickHouse } from '../../store/client/clickhouse.client.js';
+import { Slices } from '../../shared/async/slices.js';
 import { chunkForLookup } from '../../shared/chunk.js';
 import type { RecordKey } from './message.js';
 
@@ -42,12 +43,12 @@ export class RepeatedRecords {
         storedRecords.add(record_hash);
     }
     const repeated = new Set<RecordKey>();
-    for (const record of distinct) {
+    await new Slices().forEach(distinct, (record) => {
       const { time_ns, record_hash } = record;
       if (storedRecords.has(record_hash)) repeated.add(record);
       else rows.push({ app_id, time_ns: BigInt.asIntN(64, time_ns).toString(), record_hash });
       storedRecords.add(record_hash);
-    }
+    });
     return repeated;
   }
 }

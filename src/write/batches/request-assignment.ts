@@ -105,21 +105,27 @@ export class RequestAssignment {
     isCounted: (instance: string) => boolean,
     rows: AssignmentRows,
   ): Promise<void> {
+    const work = new Slices();
     const now = Date.now();
     const after = now - WAIT_MS;
     const isRecent = ({ ends_at }: Interval) => ends_at > after && ends_at < now + MAX_AHEAD_MS;
     const recent = found.filter(isRecent);
     const decided = recent.filter(({ instance_uuid }) => isCounted(instance_uuid));
     const recentIntervals = intervals.filter(isRecent);
-    const balances = recent.map((of) => toBalance(of, false));
-    for (const stored of await this.findStored(app_id, decided, recentIntervals, after))
-      balances.push(toBalance(stored, true));
+    const balances: Balance[] = [];
+    await work.forEach(recent, (of) => {
+      balances.push(toBalance(of, false));
+    });
+    const stored = await work.wait(this.findStored(app_id, decided, recentIntervals, after));
+    await work.forEach(stored, (of) => {
+      balances.push(toBalance(of, true));
+    });
     const latest = new Map<string, number>();
     for (const { instance_uuid, ends_at } of recentIntervals)
       latest.set(instance_uuid, Math.max(latest.get(instance_uuid) ?? 0, ends_at));
-    const work = new Slices();
     let comparisons = MAX_COMPARISONS;
-    for (const cell of groupByCell(balances.filter(({ of }) => isCounted(of.instance_uuid)))) {
+    const counted = balances.filter(({ of }) => isCounted(of.instance_uuid));
+    for (const cell of await groupByCell(counted, work)) {
       if (work.isOver) await work.giveWay();
       const points = groupByConsumer(cell.filter(({ of }) => of.source !== 'span'));
       // Spans of one request first: their point is known.
@@ -206,15 +212,15 @@ function toBalance(of: Requests, isStored: boolean): Balance {
 }
 
 /** Groups by what a point and its spans have in common except the time. */
-function groupByCell(balances: readonly Balance[]): Iterable<Balance[]> {
+async function groupByCell(balances: readonly Balance[], work: Slices): Promise<Iterable<Balance[]>> {
   const cells = new Map<string, Balance[]>();
-  for (const balance of balances) {
+  await work.forEach(balances, (balance) => {
     const { instance_uuid, measure, app_env_id, endpoint_id, status_code } = balance.of;
     const key = [instance_uuid, measure, app_env_id, endpoint_id, status_code].join();
     const cell = cells.get(key);
     if (cell) cell.push(balance);
     else cells.set(key, [balance]);
-  }
+  });
   return cells.values();
 }
 

@@ -1,7 +1,8 @@
 import { parseAddress } from '../../../shared/ip-address.js';
 import type { Header } from '../../../records/capture.js';
 import { type LogValues, isBlank, unescapeText } from './access-log.js';
-import { findClosingQuote, sanitize } from '../../../records/text.js';
+import { sanitize } from '../../../records/text.js';
+import { findClosingQuote } from '../../../shared/json/closing-quote.js';
 
 /** A value in quotes or without; `name="value"` is one value. */
 interface Token {

@@ -2,7 +2,7 @@ import { parseJson } from '../../../shared/json/parse-json.js';
 import { unescapeText } from './access-log.js';
 import { InvalidRecordError, type JsonObject, objectDecoder } from '../../../records/decoding/decoders.js';
 import { MAX_RECORD_VALUES, hasMoreValues } from '../../../records/limits.js';
-import { findClosingQuote } from '../../../records/text.js';
+import { findClosingQuote } from '../../../shared/json/closing-quote.js';
 
 /** Runs of bytes in nginx's default escapes, which JSON does not allow. */
 const HEX_BYTES = /(?:\\x[0-9A-Fa-f]{2}){1,4096}/g;

@@ -1,5 +1,5 @@
 import { unescapeText } from './access-log.js';
-import { findClosingQuote } from '../../../records/text.js';
+import { findClosingQuote } from '../../../shared/json/closing-quote.js';
 
 /** The form of a line of text: values, named by nginx's variables, with fixed text between them. */
 export interface Template {
