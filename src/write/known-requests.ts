@@ -1,6 +1,6 @@
 import type { ClickHouse } from '../store/client/clickhouse.client.js';
 import { Slices } from '../shared/async/slices.js';
-import { chunkForLookup } from '../shared/chunk.js';
+import { chunk, chunkForLookup } from '../shared/chunk.js';
 import { findRequestUuid } from '../records/server-span.js';
 
 /** A span, identified by its columns in the store. */
@@ -20,6 +20,11 @@ export interface RequestKey {
   unlogged_span?: StoredSpan | null;
 }
 
+/**
+ * Half of a batch of an import, and within `MAX_UUIDS`. UUIDs of senders are random, so each lookup reads
+ * most of the ledger beside many known requests: fewer lookups read less.
+ */
+const REQUESTS_IN_LOOKUP = 12_000;
 /** Logged requests of all sources, and imported requests, logged or not. */
 const KNOWN = `
 WITH {app_ids:Array(UInt32)} AS apps, {request_uuids:Array(UUID)} AS uuids
@@ -41,12 +46,11 @@ export class KnownRequests {
   /** The requests that the store does not have, in order, without repeated identities. */
   async filterUnknown<R extends RequestKey>(requests: readonly R[]): Promise<R[]> {
     const unknown = new Map<string, R>();
-    const work = new Slices();
-    await work.forEach(requests, (request) => {
+    await new Slices().forEach(requests, (request) => {
       const key = requestKey(request);
       if (!unknown.has(key)) unknown.set(key, request);
     });
-    for (const some of chunkForLookup([...unknown.values()])) {
+    for (const some of chunk([...unknown.values()], REQUESTS_IN_LOOKUP)) {
       const stored = await this.store.rows<RequestKey>('requests.known', KNOWN, {
         app_ids: [...new Set(some.map(({ app_id }) => app_id))],
         request_uuids: some.map(({ request_uuid }) => request_uuid),

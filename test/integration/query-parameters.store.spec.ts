@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { type OpenStore, describeEmbedded, openEmptyStore } from '../setup/store.js';
 import {
@@ -171,6 +172,13 @@ describeEmbedded('the embedded engine', () => {
       ),
       { numRuns: 25 },
     );
+  });
+
+  it('are as many UUIDs as the engine reads once for a statement, not for each row', async () => {
+    const ids = Array.from({ length: 20_000 }, () => randomUUID());
+    const sql = 'SELECT isConstant({ids:Array(UUID)}) AS once, length({ids:Array(UUID)}) AS length';
+    expect(await open.store.rows('test.literals', sql, { ids })).toEqual([{ once: 1, length: 20_000 }]);
+    expect(() => renderLiteral('Array(UUID)', [...ids, ...ids])).toThrow(RangeError);
   });
 
   it.each<[string, ParameterValue, string]>([

@@ -246,14 +246,14 @@ describe('RequestsWriter', () => {
     });
 
     it('are known however many there are', async () => {
-      const records = some(11_000);
-      expect(await write(appId, records)).toHaveLength(11_000);
+      const records = some(12_500);
+      expect(await write(appId, records)).toHaveLength(12_500);
       expect(await write(appId, records)).toEqual([]);
-      await expectCounted(11_000);
+      await expectCounted(12_500);
     });
 
     it('are looked up in statements that the store accepts, also when each has an app of its own', async () => {
-      const requests = Array.from({ length: 10_001 }, (_, n) => ({
+      const requests = Array.from({ length: 12_001 }, (_, n) => ({
         app_id: 4_200_000_000 + n,
         request_uuid: randomUUID(),
       }));
