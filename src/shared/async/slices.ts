@@ -48,7 +48,7 @@ export class Slices {
    * loop no longer than one.
    */
   async giveWay(): Promise<void> {
-    // The first turn of work that input began is the rest of the turn that it is in.
+    // Twice: after input was handled, the first one resolves in the same turn.
     lastTurn = lastTurn.then(() => nextTurn()).then(() => nextTurn());
     await this.wait(lastTurn);
     this.beforeMs = this.workedMs;
