@@ -168,8 +168,7 @@ export class NameRegistry {
     appId: number,
     records: readonly R[],
   ): Promise<WithIds<R>[]> {
-    const work = new Slices();
-    const batchNames = await collectNames(records, work);
+    const batchNames = await collectNames(records);
     if (batchNames.consumers.size > 0 && (await this.erased.hasNew(appId)))
       for (const table of [this.consumers, this.groups]) table.forget(appId);
     const limits = await this.limits.find(appId);
@@ -216,8 +215,7 @@ export class NameRegistry {
       };
     };
     const resolved: WithIds<R>[] = [];
-    work.begin();
-    await work.forEach(records.entries(), ([index, record]) => {
+    await new Slices().forEach(records.entries(), ([index, record]) => {
       resolved.push(resolve(record, index));
     });
     return resolved;
@@ -265,7 +263,7 @@ export class NameRegistry {
   }
 }
 
-async function collectNames(records: readonly DimensionNames[], work: Slices): Promise<BatchNames> {
+async function collectNames(records: readonly DimensionNames[]): Promise<BatchNames> {
   const batchNames: BatchNames = {
     envs: new Map(),
     endpoints: new Set(),
@@ -273,7 +271,7 @@ async function collectNames(records: readonly DimensionNames[], work: Slices): P
     groups: new Map(),
     consumers: new Map(),
   };
-  await work.forEach(records.entries(), ([index, record]) => {
+  await new Slices().forEach(records.entries(), ([index, record]) => {
     const {
       env,
       method,
