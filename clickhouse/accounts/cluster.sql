@@ -7,7 +7,7 @@ ALTER ROLE request_analytics_collector SETTINGS PROFILE 'request_analytics_clust
 ALTER ROLE request_analytics_owner SETTINGS PROFILE 'request_analytics_cluster';
 
 GRANT SELECT ON request_logs_v1_local TO request_analytics_reader;
-GRANT SELECT ON request_details_v1_local TO request_analytics_reader;
+GRANT SELECT (app_id, timestamp, request_uuid, captured_json) ON request_details_v1_local TO request_analytics_reader;
 GRANT SELECT (app_id, request_uuid, timestamp) ON import_ledger_v1_local TO request_analytics_reader;
 GRANT SELECT ON spans_v1_local TO request_analytics_reader;
 GRANT SELECT (app_id, trace_id, timestamp_ns, span_id, server_span_id, level, message, logger, file, line, attributes, record_hash) ON application_logs_v1_local TO request_analytics_reader;
@@ -31,7 +31,7 @@ GRANT SELECT (app_id, fingerprint, app_env_id, timestamp, endpoint_id, consumer_
 
 GRANT SELECT, INSERT ON ingest_batches_v1_local TO request_analytics_collector;
 GRANT SELECT ON ingest_messages_v1_local TO request_analytics_collector;
-GRANT SELECT (app_id, request_uuid) ON request_details_v1_local TO request_analytics_collector;
+GRANT SELECT (app_id, request_uuid, in_ledger) ON request_details_v1_local TO request_analytics_collector;
 GRANT SELECT (app_id, request_uuid) ON import_ledger_v1_local TO request_analytics_collector;
 GRANT SELECT (app_id, start_time_ns, trace_id, span_id, parent_span_id, kind, status, attributes, events) ON spans_v1_local TO request_analytics_collector;
 GRANT SELECT (app_id, trace_id, timestamp_ns, span_id, server_span_id, attributes) ON application_logs_v1_local TO request_analytics_collector;

@@ -27,7 +27,7 @@ GRANT SELECT (app_id, id, name) ON consumer_groups_v1 TO request_analytics_reade
 GRANT SELECT (app_id, id, identifier, name, group_id, created_at) ON consumers_v1 TO request_analytics_reader;
 GRANT SELECT ON secrets_v1 TO request_analytics_reader;
 GRANT SELECT ON request_logs_v1 TO request_analytics_reader;
-GRANT SELECT ON request_details_v1 TO request_analytics_reader;
+GRANT SELECT (app_id, timestamp, request_uuid, captured_json) ON request_details_v1 TO request_analytics_reader;
 GRANT SELECT (app_id, request_uuid, timestamp) ON import_ledger_v1 TO request_analytics_reader;
 GRANT SELECT ON spans_v1 TO request_analytics_reader;
 GRANT SELECT (app_id, trace_id, timestamp_ns, span_id, server_span_id, level, message, logger, file, line, attributes, record_hash) ON application_logs_v1 TO request_analytics_reader;
@@ -72,7 +72,7 @@ GRANT SELECT, INSERT ON consumer_groups_v1 TO request_analytics_collector;
 GRANT SELECT, INSERT ON consumers_v1 TO request_analytics_collector;
 GRANT SELECT, INSERT ON ingest_batches_v1 TO request_analytics_collector;
 GRANT SELECT ON ingest_messages_v1 TO request_analytics_collector;
-GRANT SELECT (app_id, request_uuid) ON request_details_v1 TO request_analytics_collector;
+GRANT SELECT (app_id, request_uuid, in_ledger) ON request_details_v1 TO request_analytics_collector;
 GRANT SELECT (app_id, request_uuid) ON import_ledger_v1 TO request_analytics_collector;
 GRANT SELECT (app_id, start_time_ns, trace_id, span_id, parent_span_id, kind, status, attributes, events) ON spans_v1 TO request_analytics_collector;
 GRANT SELECT (app_id, trace_id, timestamp_ns, span_id, server_span_id, attributes) ON application_logs_v1 TO request_analytics_collector;

@@ -21,14 +21,15 @@ export interface RequestKey {
 }
 
 /**
- * Half of a batch of an import, and within `MAX_UUIDS`. UUIDs of senders are random, so each lookup reads
- * most of the ledger beside many known requests: fewer lookups read less.
+ * A batch of an import, and within `MAX_UUIDS`. UUIDs of senders are random, so each lookup reads most of the
+ * ledger beside many known requests: fewer lookups read less.
  */
-const REQUESTS_IN_LOOKUP = 12_000;
-/** Logged requests of all sources, and imported requests, logged or not. */
+const REQUESTS_IN_LOOKUP = 24_000;
+/** The ledger knows requests that came in whole, logged or not; the details know the other logged ones. */
 const KNOWN = `
 WITH {app_ids:Array(UInt32)} AS apps, {request_uuids:Array(UUID)} AS uuids
-SELECT app_id, request_uuid FROM request_details_v1 WHERE app_id IN apps AND request_uuid IN uuids
+SELECT app_id, request_uuid FROM request_details_v1
+WHERE app_id IN apps AND NOT in_ledger AND request_uuid IN uuids
 UNION ALL
 SELECT app_id, request_uuid FROM import_ledger_v1 WHERE app_id IN apps AND request_uuid IN uuids`;
 /** The conditions use the start of the table's sort key; names of columns are aliases too. */

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { type ClientRequest, type IncomingMessage, request } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -7,6 +8,7 @@ import { eventually } from '../setup/eventually.js';
 import { exchangeBytes, parseResponses } from '../setup/raw-http.js';
 import { WITHOUT_CACHE } from '../setup/app.js';
 import { Client, TestService } from './setup/collector.js';
+import { buildLogItem } from './setup/messages.js';
 
 const MIB = 1024 * 1024;
 /** Longer than the ten seconds for which a body may wait for its sender. */
@@ -227,6 +229,13 @@ describe('POST /v1/requests', () => {
     await importer.add([{ number: 1, text: first }]);
     await importer.end();
     expect(await send(`${first}\n${second}`)).toMatchObject({ body: { imported: 1, duplicates: 1 } });
+  });
+
+  it('recognizes the requests that a client library logged', async () => {
+    const item = buildLogItem();
+    expect((await client.sendLog([item])).status).toBe(202);
+    const body = [item.uuid, randomUUID()].map((request_uuid) => line({ request_uuid })).join('\n');
+    expect(await send(body)).toMatchObject({ body: { imported: 1, duplicates: 1 } });
   });
 
   it('stores the valid lines and returns why the others are rejected', async () => {

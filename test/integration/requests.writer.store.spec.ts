@@ -252,12 +252,16 @@ describe('RequestsWriter', () => {
       await expectCounted(12_500);
     });
 
-    it('are looked up in statements that the store accepts, also when each has an app of its own', async () => {
-      const requests = Array.from({ length: 12_001 }, (_, n) => ({
+    it('are looked up in statements that the store accepts, also when each other has an app of its own', async () => {
+      const records = some(2);
+      await writer.write(appId, records);
+      const [first, last] = records.map(({ request_uuid }) => ({ app_id: appId, request_uuid }));
+      const unknown = Array.from({ length: 24_000 }, (_, n) => ({
         app_id: 4_200_000_000 + n,
         request_uuid: randomUUID(),
       }));
-      expect(await new KnownRequests(store).filterUnknown(requests)).toEqual(requests);
+      const requests = [first!, ...unknown, last!];
+      expect(await new KnownRequests(store).filterUnknown(requests)).toEqual(unknown);
     });
   });
 

@@ -51,11 +51,11 @@ export function checkTargets(results: Results): Target[] {
     atMost('alerts: 1,000 rules, seconds of a core each minute', 6, results.alerts?.processorSeconds),
     ...againstPostgres(results),
     ...importTargets(results),
-    atMost(
-      'import with UUIDs of our own beside most known requests / fewest, processor time',
-      1.15,
-      ownGrowth(results),
-    ),
+    ...(['own', 'foreign'] as const).map((identities) => {
+      const most = results.importGrowth.filter((one) => one.identities === identities).at(-1);
+      const ratio = importGrowthRatio(results.importGrowth, most);
+      return atMost(`import with ${identities} UUIDs beside most known requests / fewest`, 1.15, ratio);
+    }),
     atLeast(
       'OTLP, spans/s until their rows are encoded',
       40_000,
@@ -166,11 +166,6 @@ export function findFewestKnown(all: readonly ImportGrowth[], { identities }: Im
 /** An import's processor time to that beside the fewest known requests. */
 export function importGrowthRatio(all: readonly ImportGrowth[], one: ImportGrowth | undefined) {
   return one && ratio(one.processorMicroseconds, findFewestKnown(all, one)?.processorMicroseconds);
-}
-
-function ownGrowth({ importGrowth }: Results): number | undefined {
-  const own = importGrowth.filter(({ identities }) => identities === 'own');
-  return importGrowthRatio(own, own.at(-1));
 }
 
 function importTargets({ imports }: Results): Target[] {

@@ -35,8 +35,8 @@ try {
   const run = (statement: string) => store.command(statement, undefined, { timeoutMs: STATEMENT_WITHIN_MS });
   await run(`INSERT INTO import_ledger_v1 (app_id, request_uuid, timestamp) ${requests('true')}`);
   await run(
-    `INSERT INTO request_details_v1 (app_id, request_uuid, timestamp, captured_json)
-     SELECT *, '{}' FROM (${requests(`number % ${CAPTURED_EACH} = 0`)})`,
+    `INSERT INTO request_details_v1 (app_id, request_uuid, timestamp, in_ledger, captured_json)
+     SELECT *, true, '{}' FROM (${requests(`number % ${CAPTURED_EACH} = 0`)})`,
   );
   // Else the engine merges all of them during the import that is measured: it has just got them.
   for (const table of ['import_ledger_v1', 'request_details_v1']) await run(`OPTIMIZE TABLE ${table} FINAL`);
