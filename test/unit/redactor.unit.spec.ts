@@ -444,9 +444,11 @@ describe('Redactor', () => {
           [attributes, (given: string) => finish(redactor.redactAttributes(given))],
         ] as const) {
           const redacted = redact(original);
-          expect(redacted).not.toContain(secret);
-          expect(differsByMasksAlone(original, redacted)).toBe(true);
-          expect(redact(redacted)).toBe(redacted);
+          expect([
+            redacted.includes(secret),
+            differsByMasksAlone(original, redacted),
+            redact(redacted),
+          ]).toEqual([false, true, redacted]);
         }
       }),
       // More with `PROPERTY_RUNS`, as in a nightly run.

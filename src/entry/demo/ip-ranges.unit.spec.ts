@@ -9,7 +9,8 @@ const IPV4_PLACES = PLACES.filter(({ network }) => !network.includes(':'));
 describe('the places of the sample', () => {
   it.each(IPV4_PLACES)('has every address of $network in $country, as the packaged data does', (place) => {
     const random = new Random(1);
-    for (let i = 0; i < 200; i++) expect(lookUpCountry(pickAddress(random, place))).toBe(place.country);
+    const countries = Array.from({ length: 200 }, () => lookUpCountry(pickAddress(random, place)));
+    expect(new Set(countries)).toEqual(new Set([place.country]));
   });
 
   it('has addresses of both families', () => {

@@ -52,9 +52,10 @@ describe('what was captured', () => {
   });
 
   it('has headers as pairs, the same name twice among them', () => {
-    for (const { captured_json: capture } of all.slice(0, 500))
-      for (const pair of [...capture.request_headers, ...capture.response_headers])
-        expect(pair).toEqual([expect.any(String), expect.any(String)]);
+    const pairs = all
+      .slice(0, 500)
+      .flatMap(({ captured_json: capture }) => [...capture.request_headers, ...capture.response_headers]);
+    expect(pairs.filter((pair) => pair.map((text) => typeof text).join() !== 'string,string')).toEqual([]);
     const names = all[0]!.captured_json.response_headers.map(([name]) => name);
     expect(new Set(names).size).toBeLessThan(names.length);
   });
@@ -71,8 +72,8 @@ describe('what was captured', () => {
   });
 
   it('has an exception behind a 500 and behind nothing else', () => {
-    for (const { request, captured_json: capture } of all)
-      expect(capture.exception !== null).toBe(request.status_code === 500 && request.entity !== null);
+    const failed = all.filter(({ request }) => request.status_code === 500 && request.entity !== null);
+    expect(all.filter(({ captured_json: capture }) => capture.exception !== null)).toEqual(failed);
     const exceptions = all.flatMap(({ captured_json: capture }) => capture.exception ?? []);
     expect(exceptions.length).toBeGreaterThan(20);
     for (const { type, message, stacktrace } of exceptions)
@@ -83,7 +84,7 @@ describe('what was captured', () => {
     for (const { request, captured_json: capture } of whole) {
       const times = capture.logs.map(({ timestamp }) => timestamp);
       const end = new Date(request.timestamp + request.response_time_ms + 1).toISOString();
-      for (const time of times) expect(time).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/);
+      expect(times.filter((time) => !/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/.test(time))).toEqual([]);
       expect([...times].sort()).toEqual(times);
       expect(times.every((time) => time >= new Date(request.timestamp).toISOString().slice(0, -1))).toBe(
         true,
