@@ -1,4 +1,5 @@
 import type { Bin } from './bins.js';
+import type { SpanRecord } from './span-record.js';
 
 /** A consumer as the monitored app names it. */
 export interface ConsumerRecord {
@@ -43,6 +44,8 @@ export interface RequestRecord {
    * Empty when nothing was captured.
    */
   captured_json: string;
+  /** The rows of the captured spans, where another thread made them: megabytes of spans take long to read. */
+  spans?: readonly SpanRecord[];
 }
 
 /**

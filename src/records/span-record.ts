@@ -4,7 +4,6 @@ import { LenientReader } from './decoding/decoders.js';
 import { readSpan } from './decoding/ndjson.capture.js';
 import { truncate } from './text.js';
 import { checkRetention, getLogsRetention } from './decoding/timestamps.js';
-import type { RequestRecord } from './request-record.js';
 
 /**
  * A span, as a row of the landing table `logged_spans`. IDs are lower-case hex; no parent is an empty text.
@@ -72,7 +71,7 @@ export function toSpanRecords(
 }
 
 /** The spans of a stored request; its captured data is redacted JSON text. */
-export function readSpanRecords({ captured_json }: RequestRecord, now: number): SpanRecord[] {
+export function readSpanRecords({ captured_json }: { captured_json: string }, now: number): SpanRecord[] {
   if (captured_json === '' || captured_json.endsWith(NO_SPANS)) return [];
   const trace_id = TRACE_ID.exec(captured_json)?.[1];
   if (trace_id === undefined) return [];
@@ -86,7 +85,7 @@ export function readSpanRecords({ captured_json }: RequestRecord, now: number): 
 const SPAN_ID = '"span_id":';
 
 /** Estimated length of the rows of the captured spans in characters. */
-export function weighSpanRecords({ captured_json }: Pick<RequestRecord, 'captured_json'>): number {
+export function weighSpanRecords({ captured_json }: { captured_json: string }): number {
   const from = captured_json.indexOf(SPANS);
   if (from === -1) return 0;
   let weight = 2 * (captured_json.length - from);

@@ -186,7 +186,7 @@ async function listSpans(app_id: number, requests: readonly WithIds<RequestRecor
   const now = Date.now();
   const rows: (SpanRecord & { app_id: number; app_env_id: number })[] = [];
   await work.forEach(requests, ({ record, ids }) => {
-    for (const span of readSpanRecords(record, now))
+    for (const span of record.spans ?? readSpanRecords(record, now))
       rows.push({ app_id, app_env_id: ids.app_env_id, ...span });
   });
   return rows;

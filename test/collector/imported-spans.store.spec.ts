@@ -75,6 +75,12 @@ describe('spans of imported requests', () => {
 
   it.each([
     ['POST /v1/requests', post],
+    // In a thread.
+    [
+      'POST /v1/requests of long lines',
+      (lines: readonly string[]) =>
+        post(lines.map((text) => text.replace('{', `{"more":"${'x'.repeat(300_000)}",`))),
+    ],
     ['a file import', importFile],
   ])('are in Query Traces and in Request Details, once, without secrets: %s', async (_, send) => {
     const lines = [line(), line({ method: 'POST' }, [])];

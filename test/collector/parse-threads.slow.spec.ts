@@ -4,6 +4,8 @@ import { Config } from '../../src/config/config.js';
 import { Redactor } from '../../src/records/redaction/redactor.js';
 import { BodyWork } from '../../src/sources/intake/body-work.js';
 import { Span_SpanKind } from '../../src/sources/otlp/generated/opentelemetry/proto/trace/v1/trace_pb.js';
+import type { LongLine } from '../../src/sources/lines/files/long-line.js';
+import { LineParser } from '../../src/sources/lines/formats/request-format.js';
 import { BodyParser, type ParseTask } from '../../src/sources/parsing/body-parser.js';
 import { ParseThreads } from '../../src/sources/parsing/parse-threads.js';
 import { finish } from '../../src/shared/async/slices.js';
@@ -109,6 +111,22 @@ it('a body that takes too long gets 413, and its time counts', async () => {
   expect(work.spentMs).toBeGreaterThanOrEqual(20);
 });
 
+it('a line that needs too much memory or time gets 413, and the next one is parsed', async () => {
+  const small = open({ COLLECTOR_MAX_BODY_HEAP_MB: '32' });
+  const bytes = json({ ...REQUEST, spans: Array.from({ length: 6_500 }, () => SPAN) });
+  await expect(small.parseLine(buildLine(), Buffer.from(bytes), begin())).rejects.toMatchObject({
+    status: 413,
+    detail: expect.stringContaining('needs more than 32 MB') as string,
+  });
+  await expect(threads.parseLine(buildLine(), bytes, begin(1))).rejects.toMatchObject({
+    status: 413,
+    detail: expect.stringContaining('takes longer than 0.001 seconds') as string,
+  });
+  const { result } = await small.parseLine(buildLine(), json(REQUEST), begin());
+  expect(result).toMatchObject({ record: { url: REQUEST.url } });
+  await small.onApplicationShutdown();
+});
+
 it('the thread stops for a sender that leaves, and takes the next body', async () => {
   const leaving = new AbortController();
   const work = begin(60_000, leaving.signal);
@@ -118,6 +136,29 @@ it('the thread stops for a sender that leaves, and takes the next body', async (
   await expect(parsed).rejects.toThrow('left');
   const [message] = await threads.parse(APP_ID, task, buildLog(600), begin());
   expect(message?.logs).toHaveLength(599);
+});
+
+const REQUEST = {
+  timestamp: new Date(now - 60_000).toISOString(),
+  method: 'GET',
+  url: 'https://shop.example.com/orders/1',
+  status_code: 200,
+};
+const SPAN = {
+  span_id: 'a',
+  name: 's',
+  start_time_ns: 1,
+  end_time_ns: 2,
+  attributes: { text: 'x'.repeat(1_000) },
+};
+
+const buildLine = (): LongLine => ({
+  number: 1,
+  format: 'ndjson',
+  options: {},
+  state: new LineParser('ndjson').state,
+  env: 'prod',
+  source: '',
 });
 
 function open(env: NodeJS.ProcessEnv = {}, innerSpans = new InnerSpans(Redactor.standard)): ParseThreads {

@@ -238,6 +238,46 @@ describe('POST /v1/requests', () => {
     expect(await send(body)).toMatchObject({ body: { imported: 1, duplicates: 1 } });
   });
 
+  describe('with lines that a thread parses', () => {
+    const LONG = 'x'.repeat(300_000);
+    const now = () => new Date(Date.now() - 60_000).toISOString();
+
+    it('reads them as it reads short lines, and recognizes them', async () => {
+      const short = line({ consumer: 'acme', client_ip: 7, request_headers: [['x', 'token=secret']] });
+      const long = short.replace('{', `{"more":"${LONG}",`);
+      const response = await send([short, long, ' '.repeat(300_000), `{"more":"${LONG}`, short].join('\n'));
+      expect(response).toMatchObject({
+        status: 200,
+        body: { read: 4, imported: 3, rejected: 1, ignored_members: { client_ip: 3 } },
+      });
+      expect(response.body.reasons).toEqual([
+        { reason: expect.stringMatching(/^line: .*JSON/) as string, count: 1, lines: [4] },
+      ]);
+      const details = await Promise.all(
+        (await readLogs()).map(({ request_uuid }) => client.tenant.get(`request-logs/${request_uuid}`)),
+      );
+      const [first, ...others] = details.map(({ body }) => ({ ...body, request_uuid: '' }));
+      expect(first).toMatchObject({ consumer: 'acme', request_headers: [['x', 'token=******']] });
+      expect(others).toEqual([first, first]);
+      const options = { appId: client.tenant.appId, env: 'prod', source: '', now: Date.now() };
+      const importer = new Importer(service.api.writer, options);
+      await importer.add([short, long, short].map((text, index) => ({ number: index + 1, text })));
+      expect(await importer.end()).toMatchObject({ imported: 0, duplicates: 3 });
+    });
+
+    it('reads them by what the lines before them say, and the lines after them', async () => {
+      const entry = (agent: string) => `${now().slice(0, 19).replace('T', ' ')} GET /orders 200 ${agent}`;
+      const fields = '#Fields: date time cs-method cs-uri-stem sc-status cs(User-Agent)';
+      const body = [fields, entry('a'), entry(LONG), entry('b')].join('\n');
+      expect(await send(body, {}, '?format=w3c')).toMatchObject({ body: { imported: 3, rejected: 0 } });
+      const text = `${line({ more: LONG })}\n`;
+      const split = [text.slice(0, 280_000), text.slice(280_000)].map((log) =>
+        JSON.stringify({ log, time: now() }),
+      );
+      expect(await send(split.join('\n'))).toMatchObject({ body: { imported: 1, rejected: 0 } });
+    });
+  });
+
   it('stores the valid lines and returns why the others are rejected', async () => {
     const body = [line(), '{"method":"GET"}', 'no JSON', line({ client_ip: 7 }), '{"method":"GET"}', ''].join(
       '\n',

@@ -2,7 +2,7 @@
 export interface SourceLine {
   /** Its line number in the source from 1, counting blank lines. */
   readonly number: number;
-  /** Without its line end; null when the line is longer than the limit. */
+  /** Without its line end; null when the line is longer than the limit, or is to be decoded elsewhere. */
   readonly text: string | null;
   /** The raw bytes without the line feed; absent when the line is longer than the limit. */
   readonly bytes?: Buffer;
@@ -24,11 +24,13 @@ export class LineSplitter {
   /**
    * @param maxLines including blank lines; further lines are ignored
    * @param onTooLong called with the bytes of each line beyond the limit, in pieces, without its line feed
+   * @param maxTextBytes a longer line has no text: see `decodeLine`
    */
   constructor(
     private readonly maxLineBytes: number,
     private readonly maxLines = Infinity,
     private readonly onTooLong: (piece: Buffer) => void = () => undefined,
+    private readonly maxTextBytes = Infinity,
   ) {}
 
   /** Whether there are more lines than the limit. */
@@ -75,7 +77,7 @@ export class LineSplitter {
     const bytes = this.length > this.maxLineBytes ? undefined : this.bytes();
     this.pieces = [];
     this.length = 0;
-    const text = bytes ? this.decode(bytes) : null;
+    const text = bytes && bytes.length <= this.maxTextBytes ? decodeLine(bytes, this.number) : null;
     if (text?.trim() !== '') yield { number: this.number, text, ...(bytes && { bytes }) };
   }
 
@@ -83,10 +85,11 @@ export class LineSplitter {
     const [first] = this.pieces;
     return first?.length === this.length ? first : Buffer.concat(this.pieces);
   }
+}
 
-  private decode(bytes: Buffer): string {
-    const text = bytes.toString();
-    const start = this.number === 1 && text.startsWith(BYTE_ORDER_MARK) ? 1 : 0;
-    return text.slice(start, text.endsWith('\r') ? -1 : undefined);
-  }
+/** The text of a line. */
+export function decodeLine(bytes: Buffer, number: number): string {
+  const text = bytes.toString();
+  const start = number === 1 && text.startsWith(BYTE_ORDER_MARK) ? 1 : 0;
+  return text.slice(start, text.endsWith('\r') ? -1 : undefined);
 }

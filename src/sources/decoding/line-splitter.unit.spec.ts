@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { LineSplitter, type SourceLine } from './line-splitter.js';
+import { LineSplitter, decodeLine, type SourceLine } from './line-splitter.js';
 
 const LIMIT = 64;
 
@@ -71,6 +71,17 @@ describe('LineSplitter', () => {
         expect(tooLong).toEqual(Buffer.concat(lines.filter(({ length }) => length > LIMIT)));
       }),
     );
+  });
+
+  it('leaves the text of a longer line to be decoded elsewhere', () => {
+    const splitter = new LineSplitter(LIMIT, Infinity, undefined, 2);
+    const lines = splitBytes([Buffer.from('\uFEFF\r\nab\nabc\r\n')], splitter);
+    expect(lines.map(({ number, text }) => [number, text])).toEqual([
+      [1, null],
+      [2, 'ab'],
+      [3, null],
+    ]);
+    expect(lines.map(({ number, bytes }) => decodeLine(bytes!, number))).toEqual(['', 'ab', 'abc']);
   });
 
   it('reads bytes that are not UTF-8 as U+FFFD', () => {

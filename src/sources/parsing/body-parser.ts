@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { RedactionOptions } from '../../config/redaction.js';
 import { Redactor } from '../../records/redaction/redactor.js';
+import { readSpanRecords } from '../../records/span-record.js';
 import type { Steps } from '../../shared/async/slices.js';
 import type { Message, MessageContext } from '../../write/batches/message.js';
 import { BodySpans, type WaitingStatements } from '../../write/batches/inner-spans.js';
@@ -8,6 +9,7 @@ import { parseLogFile } from '../hub/log-file.js';
 import { parseStartup } from '../hub/startup.parser.js';
 import { parseSync } from '../hub/sync.parser.js';
 import type { BodyWork } from '../intake/body-work.js';
+import { type LongLine, type ParsedLine, parseLongLine } from '../lines/files/long-line.js';
 import { UnpackLimit } from '../intake/unpack-limit.js';
 import type { Encoding } from '../otlp/encoding.js';
 import { type Signal, readItems } from '../otlp/items.js';
@@ -60,6 +62,18 @@ export class BodyParser {
         ? [await parseLogFile(body, task.uuid, task, this.logFileLimit, work)]
         : await work.run(this.parseInSteps(task, body, spans));
     return { messages: await redactMessages(messages, this.redactor, work), waiting: spans.waiting };
+  }
+
+  /** Parses and redacts a single line of requests. @throws ApiError 413 if it takes too long */
+  async parseLine(line: LongLine, bytes: Buffer, work: BodyWork): Promise<ParsedLine> {
+    const parsed = parseLongLine(bytes, line);
+    // Parsing is one step.
+    await work.giveWay();
+    const { result } = parsed;
+    if (result === null || 'reason' in result) return parsed;
+    const record = await work.run(this.redactor.redactRequest(result.record));
+    const spans = readSpanRecords(record, Date.now());
+    return { ...parsed, result: { ...result, record: { ...record, spans } } };
   }
 
   private *parseInSteps(

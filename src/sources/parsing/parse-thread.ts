@@ -1,9 +1,11 @@
+import { serialize } from 'node:v8';
 import { type MessagePort, workerData } from 'node:worker_threads';
 import { move, transferableSymbol, valueSymbol } from 'piscina';
 import { ApiError } from '../../platform/http/api-error.js';
 import { InvalidRecordError } from '../../records/decoding/decoders.js';
 import { openCountryDatabase } from '../decoding/client-country.js';
 import { BodyWork } from '../intake/body-work.js';
+import type { LongLine } from '../lines/files/long-line.js';
 import { BodyParser, type ParseTask, type ParserOptions } from './body-parser.js';
 import { encodeParts } from './parsed-parts.js';
 
@@ -13,18 +15,18 @@ export interface ThreadData {
   readonly countryDatabase: string | undefined;
 }
 
-/** A body for a thread. */
+/** A body, or a line of one, for a thread. */
 export interface ThreadTask {
-  readonly task: ParseTask;
+  readonly task: ParseTask | LongLine;
   readonly body: Uint8Array;
   readonly maxMs: number;
   /** For how long another thread worked for the body before. */
   readonly spentMs: number;
-  /** Brings a message when nobody waits for the result any more. */
+  /** Takes a message when the thread begins, and brings one when nobody waits for the result any more. */
   readonly port: MessagePort;
 }
 
-/** The parts of the parsed body, or why it is rejected. */
+/** The parts of the parsed body or line, or why it is rejected. */
 export type ThreadResult = { readonly spentMs: number } & (
   | { readonly parts: Uint8Array[] }
   | { readonly invalid: string }
@@ -49,11 +51,17 @@ export default async function parse({ task, body, maxMs, spentMs, port }: Thread
   const work = new BodyWork(maxMs, abort.signal);
   work.spend(spentMs);
   work.begin();
+  port.postMessage(null);
   const read = async () => {
     try {
       parser ??= createParser();
       const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
-      return { parts: [...encodeParts(await parser.parse(task, bytes, work))] };
+      return {
+        parts:
+          'kind' in task
+            ? [...encodeParts(await parser.parse(task, bytes, work))]
+            : [serialize(await parser.parseLine(task, bytes, work))],
+      };
     } catch (error) {
       if (error instanceof InvalidRecordError) return { invalid: error.message };
       if (!(error instanceof ApiError)) throw error;

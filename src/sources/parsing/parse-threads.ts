@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os';
+import { deserialize } from 'node:v8';
 import { MessageChannel } from 'node:worker_threads';
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { Piscina } from 'piscina';
@@ -9,7 +10,8 @@ import { InvalidRecordError } from '../../records/decoding/decoders.js';
 import { InnerSpans } from '../../write/batches/inner-spans.js';
 import type { Message } from '../../write/batches/message.js';
 import { BodyWork, tooLong } from '../intake/body-work.js';
-import { BodyParser, type ParseTask, type ParsedBody } from './body-parser.js';
+import type { LongLine, ParsedLine } from '../lines/files/long-line.js';
+import { BodyParser, type ParseTask } from './body-parser.js';
 import type { ThreadData, ThreadResult, ThreadTask } from './parse-thread.js';
 import { decodeParts } from './parsed-parts.js';
 import { THREAD_FILE } from './thread-file.js';
@@ -63,11 +65,17 @@ export class ParseThreads implements OnApplicationShutdown {
   async parse(appId: number, task: ParseTask, body: Buffer, work: BodyWork): Promise<readonly Message[]> {
     // Log files alone are still packed here.
     const isSmall = this.parser.logFileLimit.estimate(body) <= SMALL_BYTES;
-    const { messages, waiting } = await (isSmall
-      ? this.parser.parse(task, body, work)
-      : this.run(task, body, work));
+    const { messages, waiting } = isSmall
+      ? await this.parser.parse(task, body, work)
+      : await decodeParts(await this.run(task, body, work), work);
     this.innerSpans.remember(appId, waiting);
     return messages;
+  }
+
+  /** Parses and redacts a line, which may wait for the threads. @throws ApiError 413 */
+  async parseLine(line: LongLine, bytes: Buffer, work: BodyWork): Promise<ParsedLine> {
+    const [part = bytes] = await this.run(line, bytes, work);
+    return deserialize(part) as ParsedLine;
   }
 
   async onApplicationShutdown(): Promise<void> {
@@ -75,15 +83,23 @@ export class ParseThreads implements OnApplicationShutdown {
     await this.pool.close();
   }
 
-  private async run(task: ParseTask, body: Buffer, work: BodyWork): Promise<ParsedBody> {
+  private async run(task: ThreadTask['task'], body: Buffer, work: BodyWork): Promise<Uint8Array[]> {
     const { port1, port2 } = new MessageChannel();
     const stop = () => {
       port1.postMessage(null);
     };
     work.signal.addEventListener('abort', stop);
-    const startedAt = performance.now();
     const { maxMs, spentMs } = work;
-    const timeout = AbortSignal.timeout(maxMs + GRACE_MS);
+    let startedAt = performance.now();
+    const timeout = new AbortController();
+    let timer: NodeJS.Timeout | undefined;
+    // Lines may wait for a thread, which is no work.
+    port1.once('message', () => {
+      startedAt = performance.now();
+      timer = setTimeout(() => {
+        timeout.abort();
+      }, maxMs + GRACE_MS);
+    });
     try {
       const threadTask: ThreadTask = { task, body, maxMs, spentMs, port: port2 };
       const { buffer } = body;
@@ -91,24 +107,25 @@ export class ParseThreads implements OnApplicationShutdown {
       const result = await work.wait(
         this.pool.run(threadTask, {
           transferList: [port2, ...(isOwn ? [buffer] : [])],
-          signal: timeout,
+          signal: timeout.signal,
         }),
       );
       work.spend(result.spentMs);
       work.signal.throwIfAborted();
       if ('invalid' in result) throw new InvalidRecordError(result.invalid);
       if ('status' in result) throw new ApiError(result.status, result.detail, result.headers);
-      return await decodeParts(result.parts, work);
+      return result.parts;
     } catch (error) {
       work.signal.throwIfAborted();
       const isOutOfMemory = (error as { code?: unknown }).code === 'ERR_WORKER_OUT_OF_MEMORY';
-      if (!isOutOfMemory && !timeout.aborted) throw error;
+      if (!isOutOfMemory && !timeout.signal.aborted) throw error;
       // The thread was ended, and did not say how long it worked.
       work.spend(performance.now() - startedAt);
       throw isOutOfMemory
         ? payloadTooLarge(`needs more than ${this.maxHeapMb} MB of memory (COLLECTOR_MAX_BODY_HEAP_MB)`)
         : tooLong(maxMs);
     } finally {
+      clearTimeout(timer);
       work.signal.removeEventListener('abort', stop);
       port1.close();
     }

@@ -6,7 +6,12 @@ import { decodeQueryText, parseRawQuery } from '../../platform/http/raw-query.js
 import { payloadTooLarge, streamBody, usesGzip } from '../../platform/http/request-body.js';
 import { FairShares, NoRoom } from '../../shared/fair-shares.js';
 import { gunzip, isGzip } from '../decoding/gunzip.js';
-import { type ImportOptions, type ImportSummary, Importer } from '../lines/files/importer.js';
+import {
+  type ImportOptions,
+  type ImportSummary,
+  Importer,
+  LONG_LINE_BYTES,
+} from '../lines/files/importer.js';
 import { SOURCE_RULE, isSource } from '../lines/files/line-identity.js';
 import { LineSplitter } from '../decoding/line-splitter.js';
 import { removePadding } from '../lines/files/nul-padding.js';
@@ -18,6 +23,7 @@ import { RequestsWriter } from '../../write/requests.writer.js';
 import type { BodyWork } from '../intake/body-work.js';
 import type { ClientApp } from '../../access/tokens/client-apps.js';
 import { MessageIntake } from '../intake/message-intake.js';
+import { ParseThreads } from '../parsing/parse-threads.js';
 import { liftReceiveLimit } from '../intake/receive-timeout.middleware.js';
 import { TokenAuthentication } from '../intake/token-authentication.js';
 import { UnpackLimit } from '../intake/unpack-limit.js';
@@ -73,6 +79,7 @@ export class RequestsService {
     private readonly authentication: TokenAuthentication,
     private readonly intake: MessageIntake,
     private readonly writer: RequestsWriter,
+    private readonly threads: ParseThreads,
     { collector }: Config,
   ) {
     this.maxBytes = collector.maxRequestsBytes;
@@ -167,8 +174,11 @@ export class RequestsService {
     options: ImportOptions,
     work: BodyWork,
   ): Promise<ImportResult> {
-    const importer = new Importer(this.writer, options);
-    const splitter = new LineSplitter(MAX_RECORD_BYTES, MAX_LINES);
+    const importer = new Importer(this.writer, {
+      ...options,
+      parseLong: (bytes, line) => this.threads.parseLine(line, bytes, work),
+    });
+    const splitter = new LineSplitter(MAX_RECORD_BYTES, MAX_LINES, undefined, LONG_LINE_BYTES);
     const nextChunk = () => work.wait(chunks.next());
     try {
       for (let next = await nextChunk(); next.done !== true; next = await nextChunk()) {

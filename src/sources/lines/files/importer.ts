@@ -2,7 +2,7 @@ import { BackgroundTasks } from '../../../shared/async/background-tasks.js';
 import { Slices } from '../../../shared/async/slices.js';
 import { withResolvers } from '../../../shared/async/with-resolvers.js';
 import { logsRetainedFrom } from '../../../config/retention.js';
-import type { ParseOptions } from '../formats/parsed-request.js';
+import type { LineResult, ParseOptions } from '../formats/parsed-request.js';
 import { type FormatChoice, LineParser } from '../formats/request-format.js';
 import { type Retention, checkRetention, getTrafficRetention } from '../../../records/decoding/timestamps.js';
 import type { RequestRecord } from '../../../records/request-record.js';
@@ -11,6 +11,7 @@ import { weighSpanRecords } from '../../../records/span-record.js';
 import { weighRequest } from '../../../write/row-encoder.js';
 import { ImportProfile } from './import-profile.js';
 import { LineIdentities } from './line-identity.js';
+import type { LongLine, ParsedLine } from './long-line.js';
 import type { SourceLine } from '../../decoding/line-splitter.js';
 import { RejectedLineGroups } from './rejected-lines.js';
 
@@ -29,7 +30,14 @@ export interface ImportOptions extends ParseOptions {
   work?: Slices;
   /** Called for each rejected line, in the order of the source. */
   onRejected?: ((line: SourceLine) => void) | undefined;
+  /** Parses long lines elsewhere; by default they are parsed here. */
+  parseLong?: ParseLong | undefined;
 }
+
+type ParseLong = (bytes: Buffer, line: LongLine) => Promise<ParsedLine>;
+
+/** A longer line is long, together with the parts before it if a container runtime split it. */
+export const LONG_LINE_BYTES = 256 * 1024;
 
 /** Counts of a file: `read` is `imported` + `duplicates` + `rejected`. */
 export interface FileSummary {
@@ -152,9 +160,12 @@ export class Importer {
    * milliseconds.
    */
   async add(lines: Iterable<SourceLine>): Promise<void> {
+    const { parseLong } = this.options;
     for (const line of lines) {
       if (this.work.isOver) await this.work.giveWay();
-      const outcome = this.parseLine(line);
+      const { bytes } = line;
+      const isLong = bytes && parseLong && bytes.length + this.parser.state.pending.length > LONG_LINE_BYTES;
+      const outcome = isLong ? await this.parseAlone(bytes, line.number, parseLong) : this.parseLine(line);
       if (outcome === null) {
         if (FIELDS_LINE.test(line.text ?? '')) this.fieldsLine = line;
         continue;
@@ -174,7 +185,23 @@ export class Importer {
 
   private parseLine({ text }: SourceLine): RequestRecord | { reason: string } | null {
     if (text === null) return { reason: 'line: too long' };
-    const parsed = this.parser.parse(text);
+    return this.complete(this.parser.parse(text), text);
+  }
+
+  private async parseAlone(bytes: Buffer, number: number, parse: ParseLong) {
+    const { format, env, source, shiftMs, baseUrl, consumerFrom, trustForwarded } = this.options;
+    const options = { shiftMs, baseUrl, consumerFrom, trustForwarded };
+    const line = { number, format, options, env, source, state: this.parser.state };
+    const { result, digest, state } = await parse(bytes, line);
+    this.parser = new LineParser(format, this.options, state);
+    return this.complete(result, '', digest);
+  }
+
+  private complete(
+    parsed: LineResult | null,
+    text: string,
+    digest?: string,
+  ): RequestRecord | { reason: string } | null {
     if (parsed === null || 'reason' in parsed) return parsed;
     const { record, ignored } = parsed;
     const reason = checkRetention(record.timestamp, this.retention, this.options.now);
@@ -182,7 +209,7 @@ export class Importer {
     for (const name of ignored) this.count('ignored_members', name);
     this.profile.add(record);
     const env = record.env ?? this.options.env;
-    const request_uuid = record.request_uuid ?? this.identities.next(env, text, record.timestamp);
+    const request_uuid = record.request_uuid ?? this.identities.next(env, text, record.timestamp, digest);
     return { ...record, env, request_uuid };
   }
 

@@ -40,10 +40,12 @@ export class LineIdentities {
     this.older = new Occurrences(2 * remembered);
   }
 
-  /** The identity of the next line. Equal lines must be passed in the order of their source. */
-  next(env: string, text: string, timestamp: number): string {
-    // Neither an environment nor a source nor a line contains a line feed.
-    const digest = hash('sha256', `${env}\n${this.source}\n${text}`);
+  /**
+   * The identity of the next line. Equal lines must be passed in the order of their source.
+   *
+   * @param digest of `digestLine`
+   */
+  next(env: string, text: string, timestamp: number, digest = digestLine(env, this.source, text)): string {
     const occurrence = this.count(parseInt(digest.slice(0, KEY_DIGITS), 16));
     const hex = occurrence === 0 ? digest : hash('sha256', `${digest}\n${occurrence}`);
     return toRequestUuid(hex, timestamp);
@@ -60,6 +62,11 @@ export class LineIdentities {
     }
     return before;
   }
+}
+
+export function digestLine(env: string, source: string, text: string): string {
+  // Neither an environment nor a source nor a line contains a line feed.
+  return hash('sha256', `${env}\n${source}\n${text}`);
 }
 
 /**

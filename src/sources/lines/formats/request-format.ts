@@ -10,6 +10,7 @@ import type { LineResult, ParseOptions } from './parsed-request.js';
 import type { Template } from './template.js';
 import {
   W3cLogParser,
+  type W3cState,
   isCloudFrontLine,
   isCloudFrontObject,
   isW3cDirective,
@@ -61,6 +62,19 @@ function inNameOf<Result>(name: string, parse: () => Result): Result {
   }
 }
 
+/** What the lines before a line decide; plain data, which another thread can receive. */
+export interface LineState {
+  /** The format of the source. */
+  decided: string | undefined;
+  /** The kind of the first line that is not a comment. */
+  opening: 'array' | 'object' | 'text' | undefined;
+  /** Whether lines were found in members of objects. */
+  isInside: boolean;
+  /** The parts of a line that a container runtime split. */
+  pending: string;
+  readonly w3c: W3cState;
+}
+
 const COMMENT = /^\s*(?:#|\/\/)/;
 const ARRAY = /^\s*\[\s*(?:\{|$)/;
 /** Lines that occur next to requests. */
@@ -95,32 +109,33 @@ const FORMAT_STRING = { name: 'format string', label: 'the format string' };
  * - any other line: as the first format of text that it matches.
  */
 export class LineParser {
-  private decided: string | undefined;
   /** Reads with the given format string or map. */
   private readonly custom: LogReader | undefined;
   private readonly hasTemplate: boolean;
-  /** The kind of the first line that is not a comment. */
-  private opening: 'array' | 'object' | 'text' | undefined;
-  private readonly w3c = new W3cLogParser();
-  /** Whether lines were found in members of objects. */
-  private isInside = false;
-  /** The parts of a line that a container runtime split. */
-  private pending = '';
+  private readonly w3c: W3cLogParser;
 
   constructor(
     choice: FormatChoice | string | undefined,
     private readonly options: ParseOptions = {},
+    readonly state: LineState = {
+      decided: undefined,
+      opening: undefined,
+      isInside: false,
+      pending: '',
+      w3c: {},
+    },
   ) {
     const { name, template, map } = typeof choice === 'string' ? { name: choice } : (choice ?? {});
     this.hasTemplate = template !== undefined;
     if (template !== undefined) this.custom = new LogReader(FORMAT_STRING, {}, template);
     else if (map !== undefined) this.custom = new LogReader(requireReader(name ?? JSON_FORMAT).format, map);
-    this.decided = this.custom?.format.name ?? name;
+    this.state.decided ??= this.custom?.format.name ?? name;
+    this.w3c = new W3cLogParser(this.state.w3c);
   }
 
   /** The format of the source; undefined as long as no line was valid. */
   get format(): string | undefined {
-    return this.decided;
+    return this.state.decided;
   }
 
   /**
@@ -138,13 +153,13 @@ export class LineParser {
     const envelope = layers === 0 ? null : peelPrefix(line);
     if (envelope !== null) return this.parseInside(envelope, loggedAt, layers - 1);
     const result =
-      this.decided === undefined ? this.detect(line, loggedAt) : this.parseDecided(line, loggedAt);
+      this.state.decided === undefined ? this.detect(line, loggedAt) : this.parseDecided(line, loggedAt);
     if (result === null || 'record' in result || layers === 0 || !isJsonObject(line)) return result;
     const around = findEnvelope(line);
     const inside = around && this.parseInside(around, loggedAt, layers - 1);
     if (inside === null) return around === null ? result : null;
-    this.isInside ||= 'record' in inside;
-    return this.isInside || around?.isKnown ? inside : result;
+    this.state.isInside ||= 'record' in inside;
+    return this.state.isInside || around?.isKnown ? inside : result;
   }
 
   private parseInside(
@@ -153,10 +168,10 @@ export class LineParser {
     layers: number,
   ): LineResult | null {
     const text = typeof inside === 'string' ? inside : JSON.stringify(inside);
-    const before = this.pending;
-    this.pending = '';
+    const before = this.state.pending;
+    this.state.pending = '';
     if (isPartial && before.length + text.length < MAX_PENDING) {
-      this.pending = before + text;
+      this.state.pending = before + text;
       return null;
     }
     if (text.trim() === '') return null;
@@ -166,7 +181,7 @@ export class LineParser {
   }
 
   private parseDecided(line: string, loggedAt: unknown): LineResult | null {
-    const name = this.decided ?? '';
+    const name = this.state.decided ?? '';
     switch (name) {
       case 'ndjson':
         return parseNdjsonLine(line, this.options);
@@ -206,7 +221,7 @@ export class LineParser {
     if (isW3cDirective(line)) return this.w3c.parse(line);
     const [name, result] = this.recognize(line, loggedAt);
     if ('reason' in result) return { reason: this.explain(line, result.reason) };
-    this.decided = name;
+    this.state.decided = name;
     return result;
   }
 
@@ -256,9 +271,9 @@ export class LineParser {
   private explain(line: string, reason: string): string {
     if (COMMENT.test(line)) return 'line: is a comment';
     const isObject = isJsonObject(line);
-    this.opening ??= isObject ? 'object' : ARRAY.test(line) ? 'array' : 'text';
-    if (this.opening === 'array') return IN_ARRAY.reason;
-    if (this.opening === 'object' && !isObject) return 'line: must be valid JSON';
+    this.state.opening ??= isObject ? 'object' : ARRAY.test(line) ? 'array' : 'text';
+    if (this.state.opening === 'array') return IN_ARRAY.reason;
+    if (this.state.opening === 'object' && !isObject) return 'line: must be valid JSON';
     return explainOther(line) ?? reason;
   }
 }

@@ -104,19 +104,24 @@ function splitHost(url: unknown, { host }: LogValues): LogValues {
   return name === undefined ? { path: url } : { path: path ?? '/', host: host ?? name };
 }
 
+/** What directives said. */
+export interface W3cState {
+  fields?: readonly string[] | undefined;
+  /** The date of the log, for entries without their own date. */
+  date?: string | undefined;
+}
+
 /**
  * Reads access logs in the W3C extended format, as IIS and CloudFront write it. A `#Fields` line names the
  * values of the entries after it, up to the next such line. Values are separated by tabs if the line has one,
  * otherwise by blanks. A hyphen means that there is no value.
  */
 export class W3cLogParser {
-  private fields: readonly string[] | undefined;
-  /** The date of the log, for entries without their own date. */
-  private date: string | undefined;
+  constructor(private readonly state: W3cState = {}) {}
 
   /** Whether there was a `#Fields` line. */
   get hasFields(): boolean {
-    return this.fields !== undefined;
+    return this.state.fields !== undefined;
   }
 
   /** The request of an entry, or the reason why it is invalid; null for a directive. Never throws. */
@@ -124,17 +129,17 @@ export class W3cLogParser {
     const [, directive, value = ''] = DIRECTIVE.exec(line) ?? [];
     if (directive !== undefined) this.readDirective(directive.toLowerCase(), value);
     if (directive !== undefined || line.startsWith('#')) return null;
-    const fields = this.fields ?? (isCloudFrontLine(line) ? CLOUDFRONT_FIELDS : undefined);
+    const fields = this.state.fields ?? (isCloudFrontLine(line) ? CLOUDFRONT_FIELDS : undefined);
     if (fields === undefined) return NO_FIELDS;
     const values = splitValues(line);
-    if (this.fields !== undefined && values.length !== fields.length) return OTHER_COUNT;
+    if (this.hasFields && values.length !== fields.length) return OTHER_COUNT;
     const entry = fields.map((name, index) => [name, values[index] ?? '-'] as const);
-    return readW3cEntry(Object.fromEntries([...entry, ['#date', this.date]]), options, loggedAt);
+    return readW3cEntry(Object.fromEntries([...entry, ['#date', this.state.date]]), options, loggedAt);
   }
 
   private readDirective(name: string, value: string) {
-    if (name === 'fields') this.fields = splitValues(value.toLowerCase()).slice(0, MAX_FIELDS);
-    else if (name === 'date') this.date = /^\d{4}-\d\d-\d\d/.exec(value)?.[0];
+    if (name === 'fields') this.state.fields = splitValues(value.toLowerCase()).slice(0, MAX_FIELDS);
+    else if (name === 'date') this.state.date = /^\d{4}-\d\d-\d\d/.exec(value)?.[0];
   }
 }
 
