@@ -8,8 +8,9 @@ import type { ParsedBody } from './body-parser.js';
 
 /** The lists of a message: there may be hundreds of thousands of records in them. */
 const LISTS = ['names', 'counts', 'logs', 'spans', 'logMessages', 'spanCounts', 'points', 'errors'] as const;
-/** Reading a part is one step. */
+/** Reading a part is one step. A single record may have more characters. */
 const RECORDS_IN_PART = 100;
+const CHARACTERS_IN_PART = 1024 * 1024;
 
 /** Records of a list of a message. */
 interface Records {
@@ -31,21 +32,26 @@ export function* encodeParts({ messages, waiting }: ParsedBody): Generator<Uint8
     yield serialize(some.map((message) => ({ ...message, ...empty })));
   let part: Records[] = [];
   let size = 0;
-  for (const records of listRecords(messages)) {
-    part.push(records);
-    size += records.records.length;
-    if (size < RECORDS_IN_PART) continue;
-    yield serialize(part);
-    [part, size] = [[], 0];
-  }
+  for (const [message, lists] of messages.entries())
+    for (const list of LISTS) {
+      let records: unknown[] = [];
+      for (const record of lists[list]) {
+        if (records.length === 0) part.push({ message, list, records });
+        records.push(record);
+        size += 1 / RECORDS_IN_PART + countCharacters(record) / CHARACTERS_IN_PART;
+        if (size < 1) continue;
+        yield serialize(part);
+        [part, records, size] = [[], [], 0];
+      }
+    }
   if (part.length > 0) yield serialize(part);
 }
 
-function* listRecords(messages: readonly Message[]): Generator<Records> {
-  for (const [message, lists] of messages.entries())
-    for (const list of LISTS)
-      for (let at = 0; at < lists[list].length; at += RECORDS_IN_PART)
-        yield { message, list, records: lists[list].slice(at, at + RECORDS_IN_PART) };
+/** Of the texts of a record: its long ones are members of its own. */
+function countCharacters(record: object): number {
+  let count = 0;
+  for (const value of Object.values(record)) if (typeof value === 'string') count += value.length;
+  return count;
 }
 
 /** Decodes what `encodeParts` made, and takes the parts out of the list, so that their memory is freed. */
