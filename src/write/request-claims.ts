@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { StoreUnavailable } from '../store/client/clickhouse.errors.js';
+import { Slices } from '../shared/async/slices.js';
 import { withResolvers } from '../shared/async/with-resolvers.js';
 import type { WriterCoordinator } from '../coordination/writer-coordinator.js';
 import { type Hold, runWithLease } from '../coordination/lease.js';
@@ -32,6 +33,7 @@ export class RequestClaims {
    */
   async run<T>(keys: readonly string[], waitMs: number, work: (hold: Hold) => Promise<T>): Promise<T> {
     if (keys.length === 0) return work(() => Promise.resolve());
+    const slices = new Slices();
     // Waits without holding a claim, so that two writers cannot deadlock. There must be no await between the
     // last check and the claim.
     for (let others = this.claimsOn(keys); others.length > 0; others = this.claimsOn(keys))
@@ -39,6 +41,7 @@ export class RequestClaims {
     const { promise, resolve } = withResolvers();
     for (const key of keys) this.claimed.set(key, promise);
     try {
+      if (slices.isOver) await slices.giveWay();
       return await this.runAmongProcesses(keys, waitMs, work);
     } finally {
       for (const key of keys) this.claimed.delete(key);

@@ -38,6 +38,25 @@ describe('encodePieces', () => {
     ]);
   });
 
+  it('escapes a long text in parts, each with both halves of its pairs of surrogates', () => {
+    const texts = ['"', '\ud83d\ude00', 'é\n', 'a\ud83d\ude00'].map((unit) => unit.repeat(400_000));
+    const rows = texts.map((text) => ({ app_id: 1, text, lone: `\ud83d${text}` }));
+    const [piece] = finish(
+      encodePieces(
+        'requests',
+        rows,
+        (row) => row,
+        () => 1024 * 1024,
+      ),
+    );
+    expect(piece?.rows).toBe(
+      [
+        JSON.stringify(['app_id', 'text', 'lone']),
+        ...rows.map((row) => JSON.stringify(Object.values(row))),
+      ].join(),
+    );
+  });
+
   it('begins each piece with the names', () => {
     const text = 'x'.repeat(13 * 1024 * 1024);
     const rows = [1, 2, 3].map((app_id) => ({ app_id, text }));

@@ -1,5 +1,6 @@
 import type { ClickHouseClient } from '@clickhouse/client';
 import type { FileFormat } from '../../shared/file-format.js';
+import { Slices } from '../../shared/async/slices.js';
 import { RequestContext } from '../../telemetry/request-context.js';
 import type { Config } from '../../config/config.js';
 import { Telemetry } from '../../telemetry/telemetry.js';
@@ -124,6 +125,8 @@ const DEDUPLICATION = 'deduplicate_blocks_in_dependent_materialized_views = 1';
 
 /** Longer than the engine's own limit, so that the engine's error arrives first. */
 const SLACK_MS = 500;
+/** Characters of a statement that takes milliseconds to make. */
+const LARGE_STATEMENT = 1024 * 1024;
 /** Large blocks are slow, and migrations of large tables slower. */
 const INSERT_TIMEOUT_MS = 60_000;
 const COMMAND_TIMEOUT_MS = 300_000;
@@ -364,6 +367,8 @@ export class ClickHouse {
     ].join(', ');
     // One concatenation: a block has some MB, and a separate join would keep it in memory twice.
     const sql = [`INSERT INTO ${table}${columns} SETTINGS ${settings} FORMAT ${format}`, ...rows].join('\n');
+    // The client encodes it in one step, which takes as long again.
+    if (sql.length > LARGE_STATEMENT) await new Slices().giveWay();
     const options = { name: `${table}.insert`, operation: 'INSERT', timeoutMs: INSERT_TIMEOUT_MS } as const;
     try {
       await this.command(sql, undefined, options);

@@ -16,6 +16,7 @@ import type { ClientApp, ClientApps } from '../../access/tokens/client-apps.js';
 import {
   type LogMessage,
   type Message,
+  type SpanCount,
   type MetricPoint,
   type RecordKey,
   weighDocument,
@@ -90,9 +91,10 @@ export class BatchBuilder {
     requests: readonly MessageRequest[],
     operated: OperatedEndpoints,
   ): Promise<Batch> {
-    const unknown = groupByApp(await this.knownRequests.filterUnknown(requests));
-    const rows = noRows();
     const work = new Slices();
+    const unknown = groupByApp(await work.wait(this.knownRequests.filterUnknown(requests)));
+    if (work.isOver) await work.giveWay();
+    const rows = noRows();
     for (const [appId, appMessages] of groupByApp(messages)) {
       await work.wait(this.updateFramework(appMessages));
       // Spans that arrived while the requests waited.
@@ -174,6 +176,7 @@ export class BatchBuilder {
         spanCounts.map((count) => [count.request_uuid, count.requests] as const),
       ),
     );
+    if (work.isOver) await work.giveWay();
     const placed = await this.resolve(appId, logged, work);
     await work.forEach(placed.entries(), ([index, { record, ids }]) => {
       rows.logged_requests.push({ row: toLogRow(appId, record, ids), record });
@@ -236,12 +239,13 @@ export class BatchBuilder {
     const unseen = new Map(requests.map(({ request_uuid, message }) => [request_uuid, message]));
     const isNew = (request_uuid: string, message: Message) =>
       unseen.get(request_uuid) === message && unseen.delete(request_uuid);
-    const spans = messages.flatMap((message) =>
-      message.spanCounts
-        .filter(({ request_uuid }) => isNew(request_uuid, message))
-        .map((record) => ({ message, record })),
-    );
+    const spans: { message: Message; record: SpanCount }[] = [];
+    for (const message of messages)
+      await work.forEach(message.spanCounts, (record) => {
+        if (isNew(record.request_uuid, message)) spans.push({ message, record });
+      });
     if (spans.length === 0 && points.length === 0) return;
+    if (work.isOver) await work.giveWay();
     const operated = new Set(known);
     const resolve = async <R extends DimensionNames>(entries: readonly { message: Message; record: R }[]) => {
       const resolved = await this.resolve(appId, entries, work);

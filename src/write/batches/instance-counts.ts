@@ -17,7 +17,7 @@ import {
   type Requests,
 } from './request-assignment.js';
 import { type AccuracyRow, utcDay } from './interval-days.js';
-import { Slices } from '../../shared/async/slices.js';
+import { Slices, type Steps } from '../../shared/async/slices.js';
 
 type CountRow = ReturnType<typeof toCountRow>;
 type CountedBy = 'spans' | 'metric' | 'older_metric';
@@ -185,7 +185,7 @@ export class InstanceCounts {
       else rows.pending_counts_v1.push({ ...row, instance_uuid: instance, received_at });
     };
     const isBySpans = ({ instance }: { instance: string }) => (counted.get(instance) ?? 'spans') === 'spans';
-    for (const { instance, row } of sumUp(appId, spans.filter(isBySpans))) add(instance, row);
+    for (const { instance, row } of await work.run(sumUp(appId, spans.filter(isBySpans)))) add(instance, row);
     if (work.isOver) await work.giveWay();
     const measured: Requests[] = [];
     for (const row of await this.findPendingSizes(
@@ -643,10 +643,10 @@ function add(a: number, b: number): number {
 }
 
 /** Sums the counts of each instance, minute, name and status to one row: no table is finer than a minute. */
-function sumUp(
+function* sumUp(
   appId: number,
   counts: readonly OfInstance<SpanCount>[],
-): { instance: string; row: CountRow }[] {
+): Steps<{ instance: string; row: CountRow }[]> {
   type Sum = Omit<OfInstance<SpanCount>, 'route_id'> & { spread: Map<string, number> };
   const sums = new Map<string, Sum>();
   for (const { instance, record, ids } of counts) {
@@ -667,6 +667,7 @@ function sumUp(
       const bin = `${measure},${k}`;
       sum.spread.set(bin, add(sum.spread.get(bin) ?? 0, n));
     }
+    yield;
   }
   return Array.from(sums.values(), ({ instance, record, ids, spread }) => {
     const bins = Array.from(spread, ([bin, n]): Bin => {
