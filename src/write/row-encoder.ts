@@ -61,8 +61,8 @@ export function* encodePieces<T>(
 }
 
 /**
- * The rows of a part that is long, in steps: to escape 9 MB of JSON took 60 to 90 ms. They are concatenated,
- * not joined, so that they are copied once, into their piece.
+ * The rows of a part with a long one, in steps: to escape 9 MB of JSON took 60 to 90 ms. They are
+ * concatenated, not joined, so that they are copied once, into their piece.
  */
 function* stringifyRows(rows: readonly unknown[][]): Steps<string> {
   let text = '';
@@ -104,10 +104,10 @@ function* partition<T>(
   let weight = 0;
   for (const item of items) {
     part.push(item);
-    weight += weigh(item);
-    const isLong = weight >= CHARACTERS_IN_TEXT;
-    if (part.length < ROWS_IN_TEXT && !isLong) continue;
-    yield { part, isLong };
+    const own = weigh(item);
+    weight += own;
+    if (part.length < ROWS_IN_TEXT && weight < CHARACTERS_IN_TEXT) continue;
+    yield { part, isLong: own >= CHARACTERS_IN_TEXT };
     part = [];
     weight = 0;
   }

@@ -179,6 +179,7 @@ export class BatchCommitter {
       const work = new Slices();
       const requests = requestsIn(unseen);
       const requestKeys = requests.map(requestKey);
+      if (work.isOver) await work.giveWay();
       const operated = await work.wait(this.builder.findOperated(unseen));
       const instances = instanceKeysIn(unseen, operated);
       const keys = [...new Set([...requestKeys, ...instances, ...documentKeysIn(unseen)])];
