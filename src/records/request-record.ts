@@ -44,7 +44,10 @@ export interface RequestRecord {
    * Empty when nothing was captured.
    */
   captured_json: string;
-  /** The rows of the captured spans, where another thread made them: megabytes of spans take long to read. */
+  /**
+   * The rows of the captured spans, where another thread masked the record and made them: megabytes of spans
+   * take long to read.
+   */
   spans?: readonly SpanRecord[];
 }
 

@@ -90,7 +90,7 @@ export class RequestsWriter {
       const unknown: RequestRecord[] = [];
       const work = new Slices();
       for (const { record } of await this.knownRequests.filterUnknown(requests)) {
-        unknown.push(await work.run(this.redactor.redactRequest(record)));
+        unknown.push(record.spans ? record : await work.run(this.redactor.redactRequest(record)));
         if (work.isOver) await work.giveWay();
       }
       return unknown.length > 0 ? this.writeUnknown(appId, unknown, unfinished, inTurn, hold) : [];

@@ -8,6 +8,7 @@ import type { LongLine } from '../../src/sources/lines/files/long-line.js';
 import { LineParser } from '../../src/sources/lines/formats/request-format.js';
 import { BodyParser, type ParseTask } from '../../src/sources/parsing/body-parser.js';
 import { ParseThreads } from '../../src/sources/parsing/parse-threads.js';
+import { ExpandedBodyError } from '../../src/sources/otlp/origin.js';
 import { finish } from '../../src/shared/async/slices.js';
 import { InnerSpans } from '../../src/write/batches/inner-spans.js';
 import { buildCount, buildLogItem, buildSync } from './setup/messages.js';
@@ -46,6 +47,17 @@ it.each<[name: string, task: ParseTask, body: () => Buffer]>([
   expect(await threads.parse(APP_ID, task, Buffer.from(body), begin())).toEqual(expected.messages);
   const [{ rejected } = { rejected: null }] = expected.messages;
   expect(rejected?.count).toBe(task.kind === 'sync' || task.kind === 'log' ? 1 : 0);
+});
+
+it('a thread parses a small body whose packed texts are large', async () => {
+  const packed = gzipSync(`{"token":"secret","padding":"${LARGE}"}`);
+  const body = traces(Array.from({ length: 40 }, () => serverSpan({ 'apitally.request.body': packed })));
+  const task = { ...otlp, kind: 'traces' } as const;
+  const parser = new BodyParser({ ...new Config({}).collector, redaction: new Config({}).redaction });
+  await expect(parser.parse(task, body, begin(), 1024 * 1024)).rejects.toBeInstanceOf(ExpandedBodyError);
+  const expected = await parser.parse(task, body, begin());
+  expect(expected.messages[0]?.logs.at(-1)?.captured_json).toContain(LARGE);
+  expect(await threads.parse(APP_ID, task, body, begin())).toEqual(expected.messages);
 });
 
 it('what the spans of a large body say of other requests is remembered', async () => {
@@ -87,6 +99,8 @@ it('a body that needs too much memory gets 413, and the next one a new thread', 
   const task = { ...hub, kind: 'log', uuid: randomUUID() } as const;
   const work = begin();
   const body = buildLog(15_000);
+  // To start a thread is no work of a body.
+  await small.parse(APP_ID, task, buildLog(600), begin());
   const [spentBefore, startedAt] = [work.spentMs, performance.now()];
   await expect(small.parse(APP_ID, task, body, work)).rejects.toMatchObject({
     status: 413,

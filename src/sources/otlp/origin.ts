@@ -34,9 +34,14 @@ export interface BodyContext {
   maxSpanWeight: number;
   /**
    * Characters that the body may still add to its own length, by packed texts and by texts that several
-   * records repeat.
+   * records repeat. If packed texts leave fewer than `minimum`, `ExpandedBodyError` is thrown.
    */
-  expansion: { remaining: number };
+  expansion: { remaining: number; readonly minimum?: number };
+}
+
+/** A small body whose packed texts make it large. */
+export class ExpandedBodyError extends Error {
+  override readonly name = 'ExpandedBodyError';
 }
 
 /** The messages of a body: one for each environment and instance. */

@@ -63,7 +63,7 @@ import {
   Status_StatusCode,
 } from './generated/opentelemetry/proto/trace/v1/trace_pb.js';
 import type { Parts } from './items.js';
-import { type BodyContext, readMessages } from './origin.js';
+import { type BodyContext, ExpandedBodyError, readMessages } from './origin.js';
 import { findWeight } from './sampling.js';
 
 type Expansion = BodyContext['expansion'];
@@ -421,13 +421,18 @@ function unpackText(bytes: Buffer, expansion: Expansion): string | undefined {
   if (!isGzip(bytes)) return sanitize(bytes.toString());
   // Checked before unpacking: the size is not known, and thousands of bombs take time as well.
   if (expansion.remaining < MAX_BODY) return BODY_TOO_LARGE;
+  const [text, length] = gunzipText(bytes);
+  expansion.remaining -= length;
+  if (expansion.remaining < (expansion.minimum ?? 0)) throw new ExpandedBodyError();
+  return text;
+}
+
+function gunzipText(bytes: Buffer): [text: string | undefined, length: number] {
   try {
     const unpacked = gunzipSync(bytes, { maxOutputLength: MAX_BODY });
-    expansion.remaining -= unpacked.length;
-    return sanitize(unpacked.toString());
+    return [sanitize(unpacked.toString()), unpacked.length];
   } catch (error) {
-    expansion.remaining -= MAX_BODY;
-    return isTooLarge(error) ? BODY_TOO_LARGE : undefined;
+    return [isTooLarge(error) ? BODY_TOO_LARGE : undefined, MAX_BODY];
   }
 }
 

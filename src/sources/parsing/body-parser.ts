@@ -54,13 +54,22 @@ export class BodyParser {
     this.logFileLimit = new UnpackLimit(options.maxLogFileBytes, options.maxUnpackRatio);
   }
 
-  /** @throws InvalidRecordError if the body is invalid, ApiError 413 if it is too large or takes too long */
-  async parse(task: ParseTask, body: Buffer, work: BodyWork): Promise<ParsedBody> {
+  /**
+   * @param maxExpansion bytes that packed texts may add
+   * @throws InvalidRecordError if the body is invalid, ApiError 413 if it is too large or takes too long
+   * @throws ExpandedBodyError if packed texts add more than they may
+   */
+  async parse(
+    task: ParseTask,
+    body: Buffer,
+    work: BodyWork,
+    maxExpansion = this.options.maxOtlpBytes,
+  ): Promise<ParsedBody> {
     const spans = new BodySpans(this.redactor);
     const messages =
       task.kind === 'log'
         ? [await parseLogFile(body, task.uuid, task, this.logFileLimit, work)]
-        : await work.run(this.parseInSteps(task, body, spans));
+        : await work.run(this.parseInSteps(task, body, spans, maxExpansion));
     return { messages: await redactMessages(messages, this.redactor, work), waiting: spans.waiting };
   }
 
@@ -80,6 +89,7 @@ export class BodyParser {
     task: Exclude<ParseTask, { kind: 'log' }>,
     body: Buffer,
     spans: BodySpans,
+    maxExpansion: number,
   ): Steps<Message[]> {
     switch (task.kind) {
       case 'startup':
@@ -89,7 +99,7 @@ export class BodyParser {
       case 'traces':
         return yield* parseTraces(
           readItems('traces', body, task.encoding),
-          this.toContext(task, body),
+          this.toContext(task, body, maxExpansion),
           spans,
         );
       case 'metrics':
@@ -99,8 +109,9 @@ export class BodyParser {
     }
   }
 
-  private toContext(task: ExportTask, body: Buffer): BodyContext {
+  private toContext(task: ExportTask, body: Buffer, maxExpansion = Infinity): BodyContext {
     const digest = `${task.kind}\n${hash('sha256', body)}`;
-    return { ...task, digest, expansion: { remaining: this.options.maxOtlpBytes } };
+    const { maxOtlpBytes: remaining } = this.options;
+    return { ...task, digest, expansion: { remaining, minimum: remaining - maxExpansion } };
   }
 }

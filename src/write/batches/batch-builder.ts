@@ -162,7 +162,9 @@ export class BatchBuilder {
       ...reportedErrors.map(({ record }) => record.record),
       ...measured.map(({ record }) => record),
     ];
+    if (work.isOver) await work.giveWay();
     const repeated = await this.repeated.find(appId, keys.filter(hasKey), rows.counted_records_v1);
+    if (work.isOver) await work.giveWay();
     const errors = reportedErrors.filter(({ record }) => !record.record || !repeated.has(record.record));
     const points = measured.filter(({ record }) => !hasKey(record) || !repeated.has(record));
     const logged = requests.flatMap(({ message, record }) => (record ? [{ message, record }] : []));
