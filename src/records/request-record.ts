@@ -45,10 +45,10 @@ export interface RequestRecord {
    */
   captured_json: string;
   /**
-   * The rows of the captured spans, where another thread masked the record and made them: megabytes of spans
-   * take long to read.
+   * The rows of the captured spans, where another thread redacted the record and made them: megabytes of
+   * spans take long to read. A record with them is not redacted again.
    */
-  spans?: readonly SpanRecord[];
+  redactedSpans?: readonly SpanRecord[];
 }
 
 /**

@@ -90,7 +90,7 @@ export class RequestsWriter {
       const unknown: RequestRecord[] = [];
       const work = new Slices();
       for (const { record } of await this.knownRequests.filterUnknown(requests)) {
-        unknown.push(record.spans ? record : await work.run(this.redactor.redactRequest(record)));
+        unknown.push(record.redactedSpans ? record : await work.run(this.redactor.redactRequest(record)));
         if (work.isOver) await work.giveWay();
       }
       return unknown.length > 0 ? this.writeUnknown(appId, unknown, unfinished, inTurn, hold) : [];
@@ -186,7 +186,7 @@ async function listSpans(app_id: number, requests: readonly WithIds<RequestRecor
   const now = Date.now();
   const rows: (SpanRecord & { app_id: number; app_env_id: number })[] = [];
   await work.forEach(requests, ({ record, ids }) => {
-    for (const span of record.spans ?? readSpanRecords(record, now))
+    for (const span of record.redactedSpans ?? readSpanRecords(record, now))
       rows.push({ app_id, app_env_id: ids.app_env_id, ...span });
   });
   return rows;

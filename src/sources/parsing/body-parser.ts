@@ -81,8 +81,8 @@ export class BodyParser {
     const { result } = parsed;
     if (result === null || 'reason' in result) return parsed;
     const record = await work.run(this.redactor.redactRequest(result.record));
-    const spans = readSpanRecords(record, Date.now());
-    return { ...parsed, result: { ...result, record: { ...record, spans } } };
+    const redactedSpans = readSpanRecords(record, Date.now());
+    return { ...parsed, result: { ...result, record: { ...record, redactedSpans } } };
   }
 
   private *parseInSteps(

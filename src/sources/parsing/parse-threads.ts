@@ -89,8 +89,7 @@ export class ParseThreads implements OnApplicationShutdown {
 
   /** Parses and redacts a line, which may wait for the threads. @throws ApiError 413 */
   async parseLine(line: LongLine, bytes: Buffer, work: BodyWork): Promise<ParsedLine> {
-    const [part = bytes] = await this.run(line, bytes, work);
-    return deserialize(part) as ParsedLine;
+    return deserialize(Buffer.concat(await this.run(line, bytes, work))) as ParsedLine;
   }
 
   async onApplicationShutdown(): Promise<void> {

@@ -117,7 +117,7 @@ export interface W3cState {
  * otherwise by blanks. A hyphen means that there is no value.
  */
 export class W3cLogParser {
-  constructor(private readonly state: W3cState = {}) {}
+  constructor(private readonly state: W3cState) {}
 
   /** Whether there was a `#Fields` line. */
   get hasFields(): boolean {
