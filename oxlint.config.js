@@ -156,6 +156,9 @@ const STRICT_TYPES = [
   'use-unknown-in-catch-callback-variable',
 ];
 
+/** Names that do not say what has them. */
+const VAGUE = ['one', 'known', 'most', 'own', 'what'];
+
 const inTypescript = (names) => names.map((name) => `typescript/${name}`);
 const all = (names, setting) => Object.fromEntries(names.map((name) => [name, setting]));
 
@@ -176,7 +179,11 @@ export default {
     'src/api/prometheus/generated/',
     'src/entry/dashboard/generated/schema.d.ts',
   ],
-  rules: { ...all(RECOMMENDED, 'error'), 'comments/width': 'error' },
+  rules: {
+    ...all(RECOMMENDED, 'error'),
+    'comments/width': 'error',
+    'id-denylist': ['error', ...VAGUE, 'left'],
+  },
   overrides: [
     {
       files: ['**/*.{ts,cts,tsx}'],
@@ -216,7 +223,11 @@ export default {
     {
       // Most functions here are handlers of one call, whose value nobody takes.
       files: ['src/entry/dashboard/**/*.{ts,tsx}'],
-      rules: { 'typescript/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }] },
+      rules: {
+        'typescript/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],
+        // `left` is a side here.
+        'id-denylist': ['error', ...VAGUE],
+      },
     },
     {
       // What reads an app's data takes a checked AppScope with every query; the store as a whole does not ask

@@ -14,9 +14,8 @@ import { type Transition, composeMessages } from './messages.js';
 import { type Measured, findNextState } from './next-state.js';
 import { type FileRule, readRulesFile, toStored } from './rules-file.js';
 import { NotDelivered, send } from './send.js';
+import { DAY_MS, MINUTE_MS } from '../shared/time/units.js';
 
-const MINUTE_MS = 60_000;
-const DAY_MS = 24 * 60 * MINUTE_MS;
 const TICK_MS = 5_000;
 const LOCK = 'alerts';
 /** The death of the process that evaluates hands over within this time and a tick. */
@@ -169,9 +168,9 @@ export class AlertRunner {
     );
     const apps = new Map<number, readonly App[]>();
     const listApps = async (teamId: number) => {
-      const known = apps.get(teamId) ?? (await this.measurements.listApps(teamId));
-      apps.set(teamId, known);
-      return known;
+      const ofTeam = apps.get(teamId) ?? (await this.measurements.listApps(teamId));
+      apps.set(teamId, ofTeam);
+      return ofTeam;
     };
     const due: { stored: StoredRule; rule: Rule; appId: number; before: StoredState | undefined }[] = [];
     for (const stored of rules) {
@@ -328,8 +327,8 @@ export class AlertRunner {
 }
 
 function isSame(
-  one: Pick<StoredRule, 'team_id' | 'app_id' | 'name'>,
+  rule: Pick<StoredRule, 'team_id' | 'app_id' | 'name'>,
   other: Pick<StoredRule, 'team_id' | 'app_id' | 'name'>,
 ): boolean {
-  return one.team_id === other.team_id && one.app_id === other.app_id && one.name === other.name;
+  return rule.team_id === other.team_id && rule.app_id === other.app_id && rule.name === other.name;
 }

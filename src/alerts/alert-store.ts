@@ -1,6 +1,7 @@
 import type { AlertState, Channel } from '../api/alerts/rule.js';
 import { dateTime64 } from '../records/names/id-generator.js';
 import type { ClickHouse } from '../store/client/clickhouse.client.js';
+import { DAY_MS } from '../shared/time/units.js';
 
 export interface StoredRule {
   team_id: number;
@@ -50,8 +51,6 @@ export interface StoredMessage {
   next_at: number;
   error: string;
 }
-
-const DAY_MS = 86_400_000;
 
 const MS = (column: string) => `toFloat64(toUnixTimestamp64Milli(r.${column})) AS ${column}`;
 

@@ -94,20 +94,20 @@ function describeChange(now: number, before: number): string {
   return ` (${percent < 0 ? '' : '+'}${percent} %)`;
 }
 
-function describeConsumers(what: string, { consumers, names }: MovedConsumers): string[] {
+function describeConsumers(title: string, { consumers, names }: MovedConsumers): string[] {
   if (consumers === 0) return [];
   const more = consumers > names.length ? ', …' : '';
-  return [`${what}: ${consumers} (${names.map(toText).join(', ')}${more})`];
+  return [`${title}: ${consumers} (${names.map(toText).join(', ')}${more})`];
 }
 
-function describeMoves(what: string, groups: readonly ChangedGroup[], unit = ''): string[] {
+function describeMoves(title: string, groups: readonly ChangedGroup[], unit = ''): string[] {
   if (groups.length === 0) return [];
   const moves = groups.map(({ method, path, now, before }) => {
     const name = toText(path == null ? 'no route' : `${method ?? ''} ${path}`.trim());
     const [from, to] = [before, now].map((value) => (value === null ? 'none' : `${value}${unit}`));
     return `${name} from ${from} to ${to}`;
   });
-  return [`${what}: ${moves.join('; ')}`];
+  return [`${title}: ${moves.join('; ')}`];
 }
 
 function listValues({ now, before, consumers }: Digest): Record<string, string> {

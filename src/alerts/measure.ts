@@ -24,8 +24,8 @@ import type { AlertStore } from './alert-store.js';
 import { DIGEST_METRICS, type Digest, type DigestValues } from './digest.js';
 import { findWeeks } from './digest-schedule.js';
 import type { Measured } from './next-state.js';
+import { MINUTE_MS } from '../shared/time/units.js';
 
-const MINUTE_MS = 60_000;
 const WEEK_MS = 7 * 86_400_000;
 /** An ID of no consumer: a filter by it matches nothing. */
 const NO_CONSUMER = -1;
@@ -224,9 +224,9 @@ export class AlertMeasurements {
       const rows = await this.query(teamId, appId, filters, since, until, metrics, fields);
       return new Map(rows.map((row) => [buildGroupKey(row, fields), row]));
     };
-    const known = group.queries.get(since) ?? read();
-    group.queries.set(since, known);
-    return known;
+    const rows = group.queries.get(since) ?? read();
+    group.queries.set(since, rows);
+    return rows;
   }
 
   private async query(

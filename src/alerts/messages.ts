@@ -5,6 +5,7 @@ import { hashUuid } from '../shared/hash-uuid.js';
 import type { StoredMessage, StoredRule, StoredState } from './alert-store.js';
 import { type Digest, describeDigest } from './digest.js';
 import { toText } from './visible-text.js';
+import { MINUTE_MS } from '../shared/time/units.js';
 
 /** An alert in a message, as Alertmanager names its members. Never changed once the message is stored. */
 interface ToldAlert {
@@ -26,7 +27,6 @@ const MAX_ALERTS = 100;
 const MAX_CHAT_BYTES = 24_000;
 /** The JSON around a line of a card. */
 const LINE_BYTES = 70;
-const MINUTE_MS = 60_000;
 const NO_END = '0001-01-01T00:00:00Z';
 
 /** A transition with its rule, and the name of its app. */

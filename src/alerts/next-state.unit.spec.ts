@@ -1,8 +1,8 @@
 import { RULE, type RuleInput } from '../api/alerts/rule.js';
 import type { StoredRule, StoredState } from './alert-store.js';
 import { findNextState } from './next-state.js';
+import { MINUTE_MS } from '../shared/time/units.js';
 
-const MINUTE_MS = 60_000;
 const START = Date.UTC(2026, 10, 27, 12);
 
 const STORED: StoredRule = {
@@ -95,7 +95,7 @@ describe('findNextState', () => {
 
   it('keeps the ID of a transition that is evaluated again', () => {
     const rule = RULE.parse({ metric: 'error_rate' });
-    const [one, two] = [1, 2].map(() => findNextState(STORED, rule, 1, { value: 1 }, undefined, START));
-    expect(one).toEqual(two);
+    const [first, second] = [1, 2].map(() => findNextState(STORED, rule, 1, { value: 1 }, undefined, START));
+    expect(first).toEqual(second);
   });
 });

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../shared/time/units.js';
 /** Days for which request logs and application logs are kept (docs/contract.md#limits). */
 export const LOG_RETENTION_DAYS = 15;
 
@@ -6,8 +7,6 @@ export const TRAFFIC_RETENTION_MONTHS = 13;
 
 /** Days for which metrics are kept by the minute. */
 const MINUTE_RETENTION_DAYS = 32;
-
-const DAY_MS = 86_400_000;
 
 /** The oldest instant whose request logs are shown; both in milliseconds since the Unix epoch. */
 export function logsRetainedFrom(now: number): number {

@@ -37,7 +37,7 @@ export async function find(
   const apps = appName === undefined ? all : [chooseApp(all, appName)];
   const searched = apps.slice(0, MAX_APPS_SEARCHED);
   const has = (wanted: Found['kind']) => kind === undefined || kind === wanted;
-  const inventoryKind = INVENTORY_KINDS.find((one) => one === kind);
+  const inventoryKind = INVENTORY_KINDS.find((inventory) => inventory === kind);
   const lists: Found[][] = [
     has('app') ? chooseNames(query, apps.map(describeApp)) : [],
     ...(has('env') ? apps.map((app) => chooseNames(query, describeEnvs(app))) : []),

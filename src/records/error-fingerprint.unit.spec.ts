@@ -40,9 +40,9 @@ describe('the fingerprint of an error', () => {
   });
 
   it.each(Object.entries(TRACES))('of %s has no lines, directories and values', (_, trace) => {
-    const one = find({ stacktrace: trace(41, '/app/releases/20261101'), message: 'order 41' });
-    expect(find({ stacktrace: trace(77, '/srv/current'), message: 'order 77 of bob' })).toBe(one);
-    expect(find({ stacktrace: trace(41, '/app/releases/20261101', 'other') })).not.toBe(one);
+    const fingerprint = find({ stacktrace: trace(41, '/app/releases/20261101'), message: 'order 41' });
+    expect(find({ stacktrace: trace(77, '/srv/current'), message: 'order 77 of bob' })).toBe(fingerprint);
+    expect(find({ stacktrace: trace(41, '/app/releases/20261101', 'other') })).not.toBe(fingerprint);
   });
 
   it('tells types and endpoints apart', () => {
@@ -66,16 +66,20 @@ describe('the fingerprint of an error', () => {
   });
 
   it('of an error without frames is of its message, without values', () => {
-    const one = find({ message: 'user bob@example.com has 3 orders, id 4f3a9c' });
-    expect(find({ message: 'user anna@example.com has 12 orders, id 99aa' })).toBe(one);
-    expect(find({ message: 'user has no orders' })).not.toBe(one);
+    const fingerprint = find({ message: 'user bob@example.com has 3 orders, id 4f3a9c' });
+    expect(find({ message: 'user anna@example.com has 12 orders, id 99aa' })).toBe(fingerprint);
+    expect(find({ message: 'user has no orders' })).not.toBe(fingerprint);
     expect(find({ message: 'timed out', stacktrace: 'not available' })).toBe(find({ message: 'timed out' }));
   });
 
   it('of a validation error is of its location, without indexes', () => {
-    const one = find({ message: 'must be an integer', location: ['body', 'items', '0', 'price'] });
-    expect(find({ message: 'must be an integer', location: ['body', 'items', '7', 'price'] })).toBe(one);
-    expect(find({ message: 'must be an integer', location: ['body', 'items', '0', 'name'] })).not.toBe(one);
+    const fingerprint = find({ message: 'must be an integer', location: ['body', 'items', '0', 'price'] });
+    expect(find({ message: 'must be an integer', location: ['body', 'items', '7', 'price'] })).toBe(
+      fingerprint,
+    );
+    expect(find({ message: 'must be an integer', location: ['body', 'items', '0', 'name'] })).not.toBe(
+      fingerprint,
+    );
   });
 
   it('takes a few milliseconds for the longest texts', () => {

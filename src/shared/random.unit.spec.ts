@@ -28,7 +28,7 @@ describe('Random', () => {
     expect([...new Set(numbers)].sort()).toEqual([3, 4, 5, 6, 7]);
   });
 
-  it.each([0.5, 4, 20])('counts %p events on average where so many are expected', (mean) => {
+  it.each([0.5, 4, 20])('counts %p events on average where this is the mean', (mean) => {
     const random = new Random(3);
     const counts = Array.from({ length: 5_000 }, () => random.poisson(mean));
     const average = counts.reduce((sum, count) => sum + count, 0) / counts.length;

@@ -104,10 +104,10 @@ function* partition<T>(
   let weight = 0;
   for (const item of items) {
     part.push(item);
-    const own = weigh(item);
-    weight += own;
+    const itemWeight = weigh(item);
+    weight += itemWeight;
     if (part.length < ROWS_IN_TEXT && weight < CHARACTERS_IN_TEXT) continue;
-    yield { part, isLong: own >= CHARACTERS_IN_TEXT };
+    yield { part, isLong: itemWeight >= CHARACTERS_IN_TEXT };
     part = [];
     weight = 0;
   }

@@ -68,7 +68,7 @@ describe('encodePieces', () => {
         () => text.length,
       ),
     );
-    expect(pieces.map(({ rows: one }) => JSON.parse(`[${one}]`) as unknown[])).toEqual(
+    expect(pieces.map(({ rows: pieceRows }) => JSON.parse(`[${pieceRows}]`) as unknown[])).toEqual(
       [1, 2, 3].map((app_id) => [
         ['app_id', 'text'],
         [app_id, text],

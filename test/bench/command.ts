@@ -20,7 +20,7 @@ export interface CommandOptions {
   env?: NodeJS.ProcessEnv;
   /** Its standard error is appended here. */
   log: string;
-  /** Kills it with SIGKILL after so many milliseconds, or as soon as it prints something. */
+  /** Kills it with SIGKILL after this number of milliseconds, or as soon as it prints something. */
   kill?: number | 'at its answer';
 }
 

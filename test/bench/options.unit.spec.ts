@@ -17,8 +17,8 @@ it.each([[['--rows', '10']], [['--rows', '1g']], [['--row', '1m']], [['more']]])
 });
 
 it('takes the numbers of known requests, none among them', () => {
-  expect(readOptions([]).known).toEqual([0, 1_000_000, 8_000_000, 30_000_000]);
-  expect(readOptions(['--known', '0,250k']).known).toEqual([0, 250_000]);
+  expect(readOptions([]).knownCounts).toEqual([0, 1_000_000, 8_000_000, 30_000_000]);
+  expect(readOptions(['--known', '0,250k']).knownCounts).toEqual([0, 250_000]);
   expect(() => readOptions(['--known', '0,5'])).toThrow(UsageError);
 });
 

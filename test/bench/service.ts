@@ -17,7 +17,7 @@ import type { Statement } from './server/statements.js';
 import type { DataSet, Workspace } from './workspace.js';
 
 const UNLIMITED = '1000000000';
-/** Statements of so many variants of a case for rounds of many at once. */
+/** The number of variants of a case whose statements a round of many at once runs. */
 const ROUND_VARIANTS = 64;
 /** Longer than keys and marks are remembered. */
 const MARK_TAKES_MS = 6_000;
@@ -87,7 +87,7 @@ export class Service {
     return this.server.call('answer', variant(variants, benchmarkCase, 0));
   }
 
-  /** Milliseconds of each request of a round with so many at once. */
+  /** Milliseconds of each request of a round with `concurrency` at once. */
   httpRound(benchmarkCase: Case, concurrency: number, forMs: number): Promise<number[]> {
     const from = this.takeNext(100_000);
     const path = (nth: number) => buildPath(benchmarkCase, from + nth);
@@ -95,10 +95,10 @@ export class Service {
   }
 
   async floorRound(benchmarkCase: Case, concurrency: number, forMs: number): Promise<number[]> {
-    const known = await this.findStatements(benchmarkCase);
+    const statements = await this.findStatements(benchmarkCase);
     const from = this.takeNext(ROUND_VARIANTS);
     const variants = Array.from({ length: ROUND_VARIANTS }, (_, index) =>
-      variant(known, benchmarkCase, from + index),
+      variant(statements, benchmarkCase, from + index),
     );
     return this.server.call('round', variants, concurrency, forMs);
   }
@@ -125,7 +125,7 @@ export class Service {
   }
 
   private last = 10_000;
-  /** The first of so many unused numbers of samples. */
+  /** Takes `count` unused numbers of samples; the first of them. */
   private takeNext(count: number): number {
     this.last += count;
     return this.last - count;
@@ -133,8 +133,8 @@ export class Service {
 
   /** Recorded once: what the product asks for each of the case's requests. */
   private findStatements(benchmarkCase: Case): Promise<Statement[][]> {
-    const known = this.statements.get(benchmarkCase.id);
-    if (known) return known;
+    const recorded = this.statements.get(benchmarkCase.id);
+    if (recorded) return recorded;
     const recording = this.record(benchmarkCase);
     this.statements.set(benchmarkCase.id, recording);
     return recording;

@@ -39,7 +39,7 @@ export class Workspace {
     return join(this.directory, name);
   }
 
-  /** The data set of so many rows: the one that is kept, when it is of this very code and not too old. */
+  /** The data set of `rows` rows: the one that is kept, when it is of this very code and not too old. */
   async dataSet(rows: number, exportRows?: number): Promise<DataSet> {
     const directory = this.file(
       exportRows === undefined ? `rows-${rows}` : `rows-${rows}-exports-${exportRows}`,

@@ -199,21 +199,21 @@ describeWithChromium('a session of the dashboard', () => {
     it.each([504, 429])('shows no figures of another time or filter after a %i', async (status) => {
       const { page } = dashboard;
       const figures = page.locator('.totals dd, .points td, .top tbody tr:not(.empty)');
-      const known = () => figures.filter({ hasText: /\d/ }).count();
+      const countFigures = () => figures.filter({ hasText: /\d/ }).count();
       const failAll = () => page.route('**/metrics', (route) => route.fulfill({ status, json: {} }));
       await dashboard.visit('?chart=table', tenant.key);
-      const before = await known();
+      const before = await countFigures();
       expect(before).toBeGreaterThan(24);
       await failAll();
       await page.getByRole('button', { name: 'Refresh' }).click();
       await page.getByRole('alert').waitFor();
       // Of the same time: what was loaded stays.
-      expect(await known()).toBe(before);
+      expect(await countFigures()).toBe(before);
       await page.getByRole('button', { name: /^Time range/ }).click();
       await page.getByRole('button', { name: 'Last 12 months' }).click();
       await page.getByRole('alert').waitFor();
       await dashboard.loaded();
-      expect(await known()).toBe(0);
+      expect(await countFigures()).toBe(0);
       await page.unroute('**/metrics');
       await page.getByRole('button', { name: 'Try now' }).click();
       await figures.filter({ hasText: /\d/ }).first().waitFor();
@@ -222,7 +222,7 @@ describeWithChromium('a session of the dashboard', () => {
       await page.getByLabel('Method').selectOption('GET');
       await page.getByRole('alert').waitFor();
       await dashboard.loaded();
-      expect(await known()).toBe(0);
+      expect(await countFigures()).toBe(0);
     });
   });
 
@@ -793,7 +793,7 @@ describeWithChromium('a session of the dashboard', () => {
     const third = await shop.sibling();
     const timestamp = Math.floor(Date.now() / 60_000) * 60_000 - 90_000;
     const failures = Array.from({ length: 6 }, () => ({ timestamp, path: '/v1/items', status_code: 500 }));
-    for (const one of [shop, second]) await one.write(...failures, { timestamp, path: '/other' });
+    for (const failing of [shop, second]) await failing.write(...failures, { timestamp, path: '/other' });
     await third.write({ timestamp });
     const rule = { metric: 'server_errors', value: 5, window: '10m', path: '/v1/*' };
     await app.alerts.create({ team: shop.teamId }, 'errors', rule, { webhook: receiver.url });
@@ -801,7 +801,7 @@ describeWithChromium('a session of the dashboard', () => {
     const links = receiver.bodies.flatMap(({ alerts }) => alerts.map(({ generatorURL }) => generatorURL));
     await receiver.stop();
     expect(links).toHaveLength(2);
-    const link = links.find((one) => new URL(one).searchParams.get('app') === String(shop.appId))!;
+    const link = links.find((href) => new URL(href).searchParams.get('app') === String(shop.appId))!;
     await dashboard.visit(new URL(link).search, shop.key);
     expect(await page.locator('.totals dd').first().innerText()).toMatch(/^6/);
     expect(await page.locator('.chip').allInnerTexts()).toEqual([expect.stringContaining('/v1/*')]);

@@ -715,7 +715,7 @@ describeWithChromium('the dashboard on the demo', () => {
     const { body } = await app.get(`/v1/apps/${appId}/request-logs/${error.request_uuid}`, key);
     const { sentry_event_id } = (body as { exception: { sentry_event_id: string | null } }).exception;
     const links = page.getByRole('link', { name: 'Open in Sentry' });
-    expect(await links.evaluateAll((all) => all.map((one) => one.getAttribute('href')))).toEqual(
+    expect(await links.evaluateAll((all) => all.map((link) => link.getAttribute('href')))).toEqual(
       sentry_event_id === null ? [] : [`${SENTRY}/issues/?query=${sentry_event_id}`],
     );
   });
@@ -973,7 +973,7 @@ describeWithChromium('the dashboard on the demo', () => {
   it('has today, yesterday, this week and the previous month as ranges', async () => {
     const { page } = dashboard;
     await dashboard.visit('?chart=table', key);
-    for (const [range, name, fewest, most] of [
+    for (const [range, name, min, max] of [
       ['today', 'Today', 1, 25],
       ['yesterday', 'Yesterday', 1, 25],
       ['week', 'This week', 1, 7 * 25],
@@ -984,7 +984,7 @@ describeWithChromium('the dashboard on the demo', () => {
       await dashboard.loaded();
       const shown = dashboard.url.searchParams.get('range');
       const rows = await page.locator('.points tbody tr').count();
-      expect([shown, rows >= fewest && rows <= most, rows]).toEqual([range, true, rows]);
+      expect([shown, rows >= min && rows <= max, rows]).toEqual([range, true, rows]);
     }
   });
 
@@ -1050,7 +1050,9 @@ describeWithChromium('the dashboard on the demo', () => {
     await page.getByRole('link', { name: 'Inventory' }).click();
     const panel = (title: string) => page.getByRole('region', { name: title, exact: true });
     const { body } = await app.get(`/v1/apps/${appId}/endpoints`, key, { include: 'inventory' });
-    const [deprecated, ...others] = body.data.filter((one: { deprecated: boolean }) => one.deprecated);
+    const [deprecated, ...others] = body.data.filter(
+      (endpoint: { deprecated: boolean }) => endpoint.deprecated,
+    );
     expect([deprecated.path, deprecated.consumers_30d, others]).toEqual(['/v1/stock/{sku}', 2, []]);
     await dashboard.loaded();
     const row = panel('Deprecated endpoints').getByRole('row').nth(1);

@@ -195,7 +195,9 @@ if (obstacle !== undefined) process.stderr.write(`skipped: Prometheus, because $
       for (const value of result.values())
         expect([expressions[index], Number.isFinite(value)]).toContain(true);
     }
-    const [app, env] = ['app', 'env'].map((name) => templating.list.find((one) => one.name === name)!);
+    const [app, env] = ['app', 'env'].map((name) =>
+      templating.list.find((variable) => variable.name === name)!,
+    );
     const [, series, label] = /^label_values\((.*), (\w+)\)$/.exec(env!.definition!)!;
     expect([...(await query(`count by (${label}) (${fill(series!)})`, END)).keys()].sort()).toEqual([
       'prod',

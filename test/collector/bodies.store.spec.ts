@@ -197,8 +197,10 @@ describe('bodies', () => {
       }
     };
     for (const text of stored) expect(isJson(text)).toBe(true);
-    const known = new Set(stored.flatMap((text) => [text, JSON.parse(text) as unknown]));
-    const missing = texts.map((text) => text.replaceAll('\0', '\uFFFD')).filter((text) => !known.has(text));
+    const storedValues = new Set(stored.flatMap((text) => [text, JSON.parse(text) as unknown]));
+    const missing = texts
+      .map((text) => text.replaceAll('\0', '\uFFFD'))
+      .filter((text) => !storedValues.has(text));
     expect(missing).toEqual([]);
   });
 });

@@ -241,7 +241,9 @@ describe('errors', () => {
     await sender.deliver('traces', traces([third, ...others]));
     await sender.deliver('logs', logs([first, second, ...others].map((span) => exceptionRecord(span))));
     const other = await TestCollector.start(service.api.store, service.api.app.get(Config));
-    await Promise.all([service.collector, other, service.collector].map((one) => one.countExceptions()));
+    await Promise.all(
+      [service.collector, other, service.collector].map((collector) => collector.countExceptions()),
+    );
     await other.countExceptions();
     await other.stop();
     const rows = await readErrors();

@@ -40,12 +40,12 @@ describe('the consumer of a request that a span below it names', () => {
   const url = (path: string) => `https://api.example.com${path}`;
 
   it('is that of the nearest span, in the same body and in whatever order', async () => {
-    const [one, two] = [request('/one'), request('/two', { 'user.id': 'bob' })];
-    const middleware = inner(one);
+    const [first, second] = [request('/one'), request('/two', { 'user.id': 'bob' })];
+    const middleware = inner(first);
     const handler = inner(middleware, { 'user.id': 'alice' });
     const deeper = inner(handler, { 'user.id': 'mallory' });
-    await sender.deliver('traces', traces([deeper, one, handler, middleware]));
-    await sender.deliver('traces', traces([inner(two, { 'user.id': 'alice' }), two]));
+    await sender.deliver('traces', traces([deeper, first, handler, middleware]));
+    await sender.deliver('traces', traces([inner(second, { 'user.id': 'alice' }), second]));
     expect((await readConsumers()).sort()).toEqual([
       [url('/one'), 'alice'],
       [url('/two'), 'bob'],
@@ -53,28 +53,28 @@ describe('the consumer of a request that a span below it names', () => {
   });
 
   it('is that of a span in an earlier body, also where more than one body lies between', async () => {
-    const one = request('/one');
-    const middleware = inner(one);
+    const root = request('/one');
+    const middleware = inner(root);
     const handler = inner(middleware, { 'enduser.id': 'alice' });
-    for (const span of [handler, middleware, one]) await sender.deliver('traces', traces([span]));
+    for (const span of [handler, middleware, root]) await sender.deliver('traces', traces([span]));
     expect(await readConsumers()).toEqual([[url('/one'), 'alice']]);
   });
 
   it('is that of the nearest of several spans in earlier bodies', async () => {
-    const one = request('/one');
-    const handler = inner(one, { 'user.id': 'alice' });
+    const root = request('/one');
+    const handler = inner(root, { 'user.id': 'alice' });
     const deeper = inner(handler, { 'user.id': 'mallory' });
     await sender.deliver('traces', traces([handler, deeper]));
-    await sender.deliver('traces', traces([one]));
+    await sender.deliver('traces', traces([root]));
     expect(await readConsumers()).toEqual([[url('/one'), 'alice']]);
   });
 
   it('is that of a span in a later body that arrives while the request waits to be written', async () => {
-    const one = request('/one');
-    const middleware = inner(one);
+    const root = request('/one');
+    const middleware = inner(root);
     const sent: Promise<void>[] = [];
     await service.collector.holdBatches(async (countWaiting) => {
-      for (const spans of [[one], [middleware], [inner(middleware, { 'user.id': 'alice' })]]) {
+      for (const spans of [[root], [middleware], [inner(middleware, { 'user.id': 'alice' })]]) {
         sent.push(sender.deliver('traces', traces(spans)));
         await eventually(() => countWaiting() === sent.length);
       }
@@ -86,11 +86,11 @@ describe('the consumer of a request that a span below it names', () => {
   });
 
   it('is not that of another request below it, nor of another trace', async () => {
-    const one = request('/one');
-    const two = request('/two', {}, one);
-    const named = inner(two, { 'user.id': 'alice' });
-    const stranger = { ...inner(one, { 'user.id': 'bob' }), traceId: randomBytes(16) };
-    await sender.deliver('traces', traces([named, two, stranger, one]));
+    const root = request('/one');
+    const nested = request('/two', {}, root);
+    const named = inner(nested, { 'user.id': 'alice' });
+    const stranger = { ...inner(root, { 'user.id': 'bob' }), traceId: randomBytes(16) };
+    await sender.deliver('traces', traces([named, nested, stranger, root]));
     expect((await readConsumers()).sort()).toEqual([
       [url('/one'), null],
       [url('/two'), 'alice'],
@@ -98,10 +98,10 @@ describe('the consumer of a request that a span below it names', () => {
   });
 
   it('ends where spans are above each other in a circle', async () => {
-    const one = request('/one');
-    const first = inner(one, { 'user.id': 'alice' });
+    const root = request('/one');
+    const first = inner(root, { 'user.id': 'alice' });
     const second = inner(first);
-    await sender.deliver('traces', traces([{ ...first, parentSpanId: second.spanId! }, second, one]));
+    await sender.deliver('traces', traces([{ ...first, parentSpanId: second.spanId! }, second, root]));
     expect(await readConsumers()).toEqual([[url('/one'), null]]);
   });
 });

@@ -231,17 +231,17 @@ describe('operations that spans name', () => {
   });
 
   it('are those of a span below, in the same body, an earlier one, or linked from another trace', async () => {
-    const [one, two, three, four] = [request(), request(), request(), request()];
-    await sender.deliver('traces', traces([below(one, MCP_SPAN, { kind: INTERNAL }), one]));
-    await sender.deliver('traces', traces([below(two)]));
-    await sender.deliver('traces', traces([two]));
+    const [first, second, third, fourth] = [request(), request(), request(), request()];
+    await sender.deliver('traces', traces([below(first, MCP_SPAN, { kind: INTERNAL }), first]));
+    await sender.deliver('traces', traces([below(second)]));
+    await sender.deliver('traces', traces([second]));
     const elsewhere = serverSpan();
-    const { traceId, spanId } = three;
+    const { traceId, spanId } = third;
     await sender.deliver('traces', traces([below(elsewhere, MCP_SPAN, { links: [{ traceId, spanId }] })]));
-    await sender.deliver('traces', traces([three]));
+    await sender.deliver('traces', traces([third]));
     const sent: Promise<void>[] = [];
     await service.collector.holdBatches(async (countWaiting) => {
-      for (const spans of [[four], [below(four)]]) {
+      for (const spans of [[fourth], [below(fourth)]]) {
         sent.push(sender.deliver('traces', traces(spans)));
         await eventually(() => countWaiting() === sent.length);
       }
@@ -261,24 +261,24 @@ describe('operations that spans name', () => {
   });
 
   it('do not hide the consumer that a span below that of the message names', async () => {
-    const one = request();
-    const message = below(one);
+    const root = request();
+    const message = below(root);
     const handler = below(message, { 'user.id': 'alice' }, { kind: INTERNAL });
-    await sender.deliver('traces', traces([handler, message, one]));
+    await sender.deliver('traces', traces([handler, message, root]));
     const { data } = await client.tenant.logs();
     expect(data).toMatchObject([{ path: WEATHER, consumer: 'alice' }]);
   });
 
   it('are redacted, also where they wait for their request', async () => {
-    const one = request();
+    const root = request();
     const secret = {
       ...MCP_SPAN,
       'gen_ai.tool.name': 'show?api_key=hunter2-hunter2',
       'error.type': 'tool_error',
     };
     const message = 'password=hunter2-hunter2';
-    await sender.deliver('traces', traces([below(one, secret, { status: { code: 2, message } })]));
-    await sender.deliver('traces', traces([one]));
+    await sender.deliver('traces', traces([below(root, secret, { status: { code: 2, message } })]));
+    await sender.deliver('traces', traces([root]));
     const [path] = await readLogPaths();
     expect(path).toMatch(/^\/mcp#tools\/call\/show\?api_key=/);
     expect(path).not.toContain('hunter2');
@@ -292,7 +292,7 @@ describe('an error within a response of status 200', () => {
   const { ERROR } = Status_StatusCode;
 
   it('is an error of the operation if a span says so, and its status stays', async () => {
-    const [tool, code, own, fine] = [
+    const [tool, code, ownError, fine] = [
       request(),
       request(),
       request(MCP_SPAN, { status: { code: ERROR } }),
@@ -306,7 +306,7 @@ describe('an error within a response of status 200', () => {
         tool,
         below(code, { ...MCP_SPAN, 'rpc.response.status_code': '-32602' }),
         code,
-        own,
+        ownError,
         below(fine, { ...MCP_SPAN, 'rpc.response.status_code': '0' }),
         fine,
         // No operation: what its span says of a 200 stays in the span.
@@ -345,12 +345,12 @@ describe('an error within a response of status 200', () => {
   it('is an error if a GraphQL operation of an app that tells them apart has one', async () => {
     const names = { 'graphql.operation.type': 'query', 'graphql.operation.name': 'GetUser' };
     const send = async () => {
-      const one = request({ 'http.route': '/graphql' });
-      const operation = below(one, names, {
+      const root = request({ 'http.route': '/graphql' });
+      const operation = below(root, names, {
         kind: INTERNAL,
         status: { code: ERROR, message: 'no such user' },
       });
-      await sender.deliver('traces', traces([operation, one]));
+      await sender.deliver('traces', traces([operation, root]));
     };
     await send();
     expect([await readCounts(), await readErrors()]).toEqual([{ 'POST /graphql': 1 }, []]);
@@ -396,13 +396,13 @@ describe('an error within a response of status 200', () => {
     await service.api.admin.apps.setNameLimits(client.tenant.appId, { endpoints: 2 });
     const exception = { type: 'tool_error', message: 'no such city', stacktrace: '' };
     await postLines([buildLine({ 'Mcp-Method': 'ping' }), buildLine(CALL, { exception })]);
-    const one = request();
+    const root = request();
     const failed = below(
-      one,
+      root,
       { ...MCP_SPAN, 'error.type': 'tool_error' },
       { status: { message: 'no such city' } },
     );
-    await sender.send('traces', traces([failed, one]));
+    await sender.send('traces', traces([failed, root]));
     expect(await readCounts()).toEqual({ '* *': 2, 'POST /mcp#ping': 1 });
     const errors = await readErrors();
     expect(errors.map(({ env, type, path, errors: n }) => [env, type, path, n]).sort()).toEqual([

@@ -52,7 +52,7 @@ beforeEach(async () => {
   sender = await OtlpSender.create(service, client);
 });
 
-/** The beginning of a minute, so many minutes ago. */
+/** The beginning of a minute, `minutes` ago. */
 const minutesAgo = (minutes: number) => (Math.floor(Date.now() / MINUTE) - minutes) * MINUTE;
 
 function spanOf({ at, tookMs, route, operation, status, consumer, size }: Request, traceState = '') {

@@ -635,12 +635,14 @@ describe('requests that are in the metric under both of its names', () => {
     ['the other to the older', [named, older]],
   ] as const)(
     'counts all of a process that changes from %s name, with one instance ID',
-    async (_, [one, other]) => {
+    async (_, [before, after]) => {
       const processes = await createProcesses();
-      await deliverAll(processes, ({ temporality }) => [one({ temporality, start: 180_000, end: 120_000 })]);
+      await deliverAll(processes, ({ temporality }) => [
+        before({ temporality, start: 180_000, end: 120_000 }),
+      ]);
       await restart();
-      await deliverAll(processes, ({ temporality }) => [other({ temporality, start: 110_000, end: 60_000 })]);
-      await deliverAll(processes, ({ temporality }) => [other({ temporality, start: 50_000, end: 0 })]);
+      await deliverAll(processes, ({ temporality }) => [after({ temporality, start: 110_000, end: 60_000 })]);
+      await deliverAll(processes, ({ temporality }) => [after({ temporality, start: 50_000, end: 0 })]);
       expect(await readTotals(processes)).toEqual([
         [DELTA, 15],
         [CUMULATIVE, 15],

@@ -197,10 +197,10 @@ describe('an exception that comes as a log record', () => {
     const at = (ms: number, type: string) => record(span, { type }, { timeUnixNano: nanosecondsAgo(ms) });
     await sender.deliver('logs', logs([at(58_000, 'Last'), at(59_000, 'First')]));
     expect(await readBoth(span)).toEqual(both({ type: 'Last', message: '', stacktrace: '' }));
-    const own = failing({}, { events: [{ name: 'exception', attributes: toAttributes(BOOM) }] });
-    await sender.deliver('logs', logs([record(own, { type: 'Other' })]));
-    await sender.deliver('traces', traces([own, failed(own, { type: 'Below' })]));
-    expect(await readBoth(own)).toEqual(both(BOOM));
+    const withEvent = failing({}, { events: [{ name: 'exception', attributes: toAttributes(BOOM) }] });
+    await sender.deliver('logs', logs([record(withEvent, { type: 'Other' })]));
+    await sender.deliver('traces', traces([withEvent, failed(withEvent, { type: 'Below' })]));
+    expect(await readBoth(withEvent)).toEqual(both(BOOM));
   });
 
   it('is not that of another request of its trace, nor of one that it was handled in', async () => {

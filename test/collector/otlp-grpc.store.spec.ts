@@ -54,7 +54,7 @@ afterEach(async () => {
   // A test may continue inside the callback by which Node.js reports that a stream was reset. A session that
   // is destroyed there writes empty frames without end (nghttp2 1.61).
   await setImmediate();
-  for (const one of senders.splice(0)) one.close();
+  for (const opened of senders.splice(0)) opened.close();
 });
 
 function open(token: string | undefined, address = service.collector.grpcAddress): GrpcSender {
@@ -311,16 +311,16 @@ describe('OTLP over gRPC', () => {
 });
 
 describe('limits of OTLP over gRPC', () => {
-  const own: TestCollector[] = [];
+  const collectors: TestCollector[] = [];
 
   afterAll(async () => {
-    for (const collector of own) await collector.stop();
+    for (const collector of collectors) await collector.stop();
   });
 
   /** A collector with limits of its own on the same store. */
   async function start(env: NodeJS.ProcessEnv): Promise<TestCollector> {
     const collector = await TestCollector.start(service.api.store, new Config({ ...VARIABLES, ...env }));
-    own.push(collector);
+    collectors.push(collector);
     return collector;
   }
 
@@ -416,7 +416,7 @@ describe('limits of OTLP over gRPC', () => {
     collector.drain();
     // A drained connection is replaced, and the process still serves.
     const during = open(http.token, grpcAddress).send('logs', logs([]));
-    const stopped = own.splice(own.indexOf(collector), 1)[0]!.stop();
+    const stopped = collectors.splice(collectors.indexOf(collector), 1)[0]!.stop();
     turn.release();
     expect((await answer).code).toBe('OK');
     await during;

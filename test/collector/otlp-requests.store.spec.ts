@@ -64,11 +64,11 @@ describe('requests of SERVER spans', () => {
         table === 'requests' ? Promise.reject(new Error('Memory limit exceeded')) : insert(table, ...rest),
       );
     expect(await importLine()).toBe(503);
-    const [own, ...others] = await Promise.all([
+    const [ownResponse, ...others] = await Promise.all([
       sender.send('traces', traces([span, serverSpan()])),
       ...Array.from({ length: 5 }, () => neighbour.sender.send('traces', traces([serverSpan()]))),
     ]);
-    expect([own.status, others.map(({ status }) => status)]).toEqual([503, others.map(() => 200)]);
+    expect([ownResponse.status, others.map(({ status }) => status)]).toEqual([503, others.map(() => 200)]);
     rejecting.mockRestore();
     await sender.deliver('traces', traces([span, serverSpan()]));
     expect(await importLine()).toBe(200);
@@ -131,9 +131,9 @@ describe('requests of SERVER spans', () => {
       trace_id: hex(span.traceId!),
       exception: { type: 'TypeError', message: 'no', stacktrace: 'at x' },
     });
-    const [own, ...others] = body.spans as { attributes: object }[];
+    const [ownSpan, ...others] = body.spans as { attributes: object }[];
     expect(others).toEqual([]);
-    expect(Object.keys(own!.attributes).filter((name) => name.endsWith('.body'))).toEqual([]);
+    expect(Object.keys(ownSpan!.attributes).filter((name) => name.endsWith('.body'))).toEqual([]);
     expect(Date.parse(body.timestamp)).toBe(Number(span.startTimeUnixNano! / 1_000_000n));
     const apps = await service.api.get('/v1/apps', client.tenant.key);
     expect(apps.body.data[0]).toMatchObject({ framework: 'fastify', envs: [{ name: 'staging' }] });

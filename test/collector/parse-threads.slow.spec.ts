@@ -62,7 +62,7 @@ it('a thread parses a small body whose packed texts are large', async () => {
 
 it('what the spans of a large body say of other requests is remembered', async () => {
   const innerSpans = new InnerSpans(Redactor.standard);
-  const own = open({}, innerSpans);
+  const ownThreads = open({}, innerSpans);
   const inner = serverSpan(
     { 'user.id': 'alice', padding: LARGE },
     { kind: Span_SpanKind.INTERNAL, parentSpanId: Buffer.alloc(8, 7) },
@@ -70,17 +70,17 @@ it('what the spans of a large body say of other requests is remembered', async (
   const body = traces(
     Array.from({ length: 40 }, (_, index) => ({ ...inner, spanId: Buffer.alloc(8, index + 10) })),
   );
-  await own.parse(APP_ID, { ...otlp, kind: 'traces' }, body, begin());
+  await ownThreads.parse(APP_ID, { ...otlp, kind: 'traces' }, body, begin());
   const request = {
     ...serverSpan(),
     traceId: inner.traceId,
     spanId: Buffer.alloc(8, 7),
     parentSpanId: undefined,
   };
-  const messages = await own.parse(APP_ID, { ...otlp, kind: 'traces' }, traces([request]), begin());
+  const messages = await ownThreads.parse(APP_ID, { ...otlp, kind: 'traces' }, traces([request]), begin());
   finish(innerSpans.ofApp(APP_ID).assign(messages));
   expect(messages[0]?.logs.map(({ consumer }) => consumer?.identifier)).toEqual(['alice']);
-  await own.onApplicationShutdown();
+  await ownThreads.onApplicationShutdown();
 });
 
 it('an invalid body is rejected with the same reason', async () => {

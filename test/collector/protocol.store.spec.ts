@@ -299,11 +299,11 @@ describe('the collection interface', () => {
         service.collector.post(`${sender.path('log')}?uuid=${randomUUID()}`, logFile(items));
       const senders = await Promise.all(Array.from({ length: 8 }, () => service.tenant()));
       const [ofOne, ofMany] = [Array.from({ length: 6 }, () => client), senders];
-      const one = await Promise.all(ofOne.map(post));
-      expect(tallied(one)).toEqual({ 202: expect.any(Number), 429: expect.any(Number) });
-      const many = await Promise.all(ofMany.map(post));
-      expect(tallied(many)).toEqual({ 202: expect.any(Number), 503: expect.any(Number) });
-      for (const { status, headers } of [...one, ...many])
+      const answersToOne = await Promise.all(ofOne.map(post));
+      expect(tallied(answersToOne)).toEqual({ 202: expect.any(Number), 429: expect.any(Number) });
+      const answersToMany = await Promise.all(ofMany.map(post));
+      expect(tallied(answersToMany)).toEqual({ 202: expect.any(Number), 503: expect.any(Number) });
+      for (const { status, headers } of [...answersToOne, ...answersToMany])
         expect(headers.get('retry-after')).toBe(status === 202 ? null : '1');
       expect((await post(client)).status).toBe(202);
     });

@@ -161,15 +161,15 @@ it('is shown to the dashboard without addresses, and of other teams only where n
     reason: 'its write token was revoked',
     cure: CREATE,
   };
-  const own = await eventually(async () => {
+  const ofClient = await eventually(async () => {
     const all = await readRefusals(client);
     return all.some(({ cause }) => cause === 'revoked_token') && all;
   });
-  expect(own).toContainEqual(revoked);
+  expect(ofClient).toContainEqual(revoked);
   const ofOther = await readRefusals(other);
   expect(ofOther.map(({ cause }) => cause)).not.toContain('revoked_token');
   expect(ofOther.map(({ cause }) => cause)).toContain('no_token');
-  expect(JSON.stringify([own, ofOther])).not.toContain('203.0.113');
+  expect(JSON.stringify([ofClient, ofOther])).not.toContain('203.0.113');
   const { key } = await service.api.admin.keys.create(client.tenant.teamId, {
     scopes: { ...ALL_SCOPES, consumer: 'acme' },
   });

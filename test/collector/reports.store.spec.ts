@@ -62,30 +62,30 @@ const report = (name: string, body: object, of = resource()) => {
 };
 
 describe('instances', () => {
-  const [one, two] = [randomUUID(), randomUUID()].sort() as [string, string];
+  const [firstId, secondId] = [randomUUID(), randomUUID()].sort() as [string, string];
 
   it('of the hub have the version of their start, and are seen at each sync', async () => {
     const began = Date.now();
-    expect((await startup({ instance_uuid: one, versions: { app: '1.2.3' } })).status).toBe(202);
-    expect((await startup({ instance_uuid: two, versions: {} }, 'dev')).status).toBe(202);
+    expect((await startup({ instance_uuid: firstId, versions: { app: '1.2.3' } })).status).toBe(202);
+    expect((await startup({ instance_uuid: secondId, versions: {} }, 'dev')).status).toBe(202);
     await pause(5);
-    await client.send('sync', buildSync({ instance_uuid: one, requests: [buildCount()] }));
+    await client.send('sync', buildSync({ instance_uuid: firstId, requests: [buildCount()] }));
     const rows = await readInstances();
     expect(rows).toMatchObject([
-      { env: 'dev', instance: two, app_version: '', framework: 'express' },
-      { env: 'prod', instance: one, app_version: '' },
-      { env: 'prod', instance: one, app_version: '1.2.3', framework: 'express' },
+      { env: 'dev', instance: secondId, app_version: '', framework: 'express' },
+      { env: 'prod', instance: firstId, app_version: '' },
+      { env: 'prod', instance: firstId, app_version: '1.2.3', framework: 'express' },
     ]);
     expect(rows[2]!.first).toBeGreaterThanOrEqual(began);
     expect(rows[1]!.last).toBeGreaterThan(rows[2]!.last);
   });
 
   it('of OTLP have the version of their resource, whatever the signal', async () => {
-    const of = (version: string) => resource({ 'service.instance.id': one, 'service.version': version });
+    const of = (version: string) => resource({ 'service.instance.id': firstId, 'service.version': version });
     await sender.deliver('traces', traces([serverSpan()], { of: of('2.0.0') }));
     await sender.deliver('logs', logs([{ body: attributes({ m: 'a' })[0]!.value }], { of: of('2.0.0') }));
     const [first] = await readInstances();
-    expect(first).toMatchObject({ env: 'default', instance: one, app_version: '2.0.0' });
+    expect(first).toMatchObject({ env: 'default', instance: firstId, app_version: '2.0.0' });
     expect(first!.last).toBeGreaterThan(first!.first);
     await sender.deliver('traces', traces([serverSpan()], { of: of('2.1.0') }));
     expect((await readInstances()).map((row) => row.app_version)).toEqual(['2.0.0', '2.1.0']);
@@ -98,7 +98,7 @@ describe('instances', () => {
   });
 
   it('have at most 128 characters of a version', async () => {
-    await startup({ instance_uuid: one, versions: { app: 'v'.repeat(MIB) } });
+    await startup({ instance_uuid: firstId, versions: { app: 'v'.repeat(MIB) } });
     const of = resource({ 'service.version': 'w'.repeat(MIB) });
     await sender.deliver('traces', traces([serverSpan()], { of }));
     expect((await readInstances()).map((row) => row.app_version).sort()).toEqual([

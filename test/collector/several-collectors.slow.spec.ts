@@ -138,21 +138,21 @@ describeWithRedisServer('several collectors on one server and one Redis', () => 
       const [anna] = (await client.tenant.consumers()).data;
       return [anna?.name, anna?.group?.name];
     };
-    const one = service.collector;
-    expect(await report(one, { name: 'Anna', group: 'Partners' })).toEqual(['Anna', 'Partners']);
+    const first = service.collector;
+    expect(await report(first, { name: 'Anna', group: 'Partners' })).toEqual(['Anna', 'Partners']);
     expect(await report(second, { name: 'Anna B.' })).toEqual(['Anna B.', 'Partners']);
     // The first one knows an older name.
-    expect(await report(one, { group: 'Staff' })).toEqual(['Anna B.', 'Staff']);
+    expect(await report(first, { group: 'Staff' })).toEqual(['Anna B.', 'Staff']);
     // What each of them has reported before is new again.
     for (let time = 0; time < 2; time += 1) {
-      expect(await report(one, { name: 'Anna', group: 'Partners' })).toEqual(['Anna', 'Partners']);
+      expect(await report(first, { name: 'Anna', group: 'Partners' })).toEqual(['Anna', 'Partners']);
       expect(await report(second, { name: 'Anna B.', group: 'Staff' })).toEqual(['Anna B.', 'Staff']);
     }
-    expect(await report(one, {})).toEqual(['Anna B.', 'Staff']);
+    expect(await report(first, {})).toEqual(['Anna B.', 'Staff']);
     await second.stop();
     second = await TestCollector.start(store, service.api.app.get(Config));
     expect(await report(second, {})).toEqual(['Anna B.', 'Staff']);
-    expect(await report(one, { group: 'Partners' })).toEqual(['Anna B.', 'Partners']);
+    expect(await report(first, { group: 'Partners' })).toEqual(['Anna B.', 'Partners']);
     expect(await report(second, { name: 'Anna' })).toEqual(['Anna', 'Partners']);
   });
 

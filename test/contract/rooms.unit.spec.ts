@@ -71,7 +71,7 @@ describe('the rooms', () => {
     'a lower room': ['src/config/defaults.ts', `import '../shared/clamp.js';`],
     'the same room': ['src/shared/time/window.ts', `import '../clamp.js';`],
   } as const;
-  /** Two files of which each has a type of the other. */
+  /** Two files; each has a type of the other. */
   const CIRCLE = {
     'src/records/one.ts': `import type { Two } from './two.js';\nexport type One = Two | 1;`,
     'src/records/two.ts': `import type { One } from './one.js';\nexport type Two = One[] | 2;`,

@@ -285,7 +285,7 @@ describeEmbedded(`${REQUESTS} random requests by each way in (DIFFERENTIAL_SEED=
     return line;
   }
 
-  /** The log of a second node, some lines of which are equal to lines of the first. */
+  /** The log of a second node. Some of its lines are equal to lines of the first. */
   function copySome(app: MonitoredApp): LogFile {
     const first = app.files.find(({ way }) => way === 'combined');
     let second = app.files.find(({ source }) => source === 'web-2');
@@ -378,8 +378,8 @@ describeEmbedded(`${REQUESTS} random requests by each way in (DIFFERENTIAL_SEED=
         }
         // What another file or an import has already; which of two files comes first is not known.
         const logged = () => app.items.filter(({ made }) => made.shown.env === env);
-        const known = drawn < 0.08 ? logged() : drawn < 0.2 ? recentlyImported(app) : [];
-        const item = known.length > 0 ? random.pick(known) : drawItem(env, round);
+        const earlier = drawn < 0.08 ? logged() : drawn < 0.2 ? recentlyImported(app) : [];
+        const item = earlier.length > 0 ? random.pick(earlier) : drawItem(env, round);
         lines.push(item.wire);
         app.items.push(item);
         app.truth.logItem(item.made);
@@ -424,8 +424,11 @@ describeEmbedded(`${REQUESTS} random requests by each way in (DIFFERENTIAL_SEED=
       apps.map(({ id, name, clientId }) => ({ id, name, client_id: clientId })),
     );
     const readers = apps.map((app) => {
-      const own = new Random(SEED + 1_000 * (round + 1) + app.id);
-      return { app, reader: new AppReader(from.apiUrl, key, app.id, app.truth, own, remembered, since) };
+      const readerRandom = new Random(SEED + 1_000 * (round + 1) + app.id);
+      return {
+        app,
+        reader: new AppReader(from.apiUrl, key, app.id, app.truth, readerRandom, remembered, since),
+      };
     });
     await Promise.all(
       readers.map(({ app, reader }) =>

@@ -26,9 +26,9 @@ export class Random {
     return items[this.integer(0, items.length - 1)]!;
   }
 
-  /** Up to `most` items, each at most once, in random order. */
-  some<T>(items: readonly T[], most: number): T[] {
-    return this.shuffled(items).slice(0, most);
+  /** Up to `limit` items, each at most once, in random order. */
+  some<T>(items: readonly T[], limit: number): T[] {
+    return this.shuffled(items).slice(0, limit);
   }
 
   shuffled<T>(items: readonly T[]): T[] {

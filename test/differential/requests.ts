@@ -488,7 +488,7 @@ function nothingCaptured() {
   };
 }
 
-/** `17/May/2015:10:05:03 +0100` for seconds since the epoch on a clock so many minutes ahead of UTC. */
+/** `17/May/2015:10:05:03 +0100` for `seconds` since the epoch; the clock is `offsetMinutes` ahead of UTC. */
 function accessLogTime(seconds: number, offsetMinutes: number): string {
   const [, weekday, day, month, year, time] =
     /^(\w+), (\d+) (\w+) (\d+) ([\d:]+)/.exec(

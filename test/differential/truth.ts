@@ -57,7 +57,7 @@ export class Truth {
   >();
   readonly logs: Shown[] = [];
   readonly counted: Counted[] = [];
-  private readonly known = new Set<string>();
+  private readonly knownIds = new Set<string>();
 
   constructor(private readonly now: number) {}
 
@@ -82,11 +82,11 @@ export class Truth {
         occurrences.set(key, before + 1);
         identity = `${key}\n${before}`;
       }
-      if (this.known.has(identity)) {
+      if (this.knownIds.has(identity)) {
         summary.duplicates += 1;
         continue;
       }
-      this.known.add(identity);
+      this.knownIds.add(identity);
       summary.imported += 1;
       const shown = this.meet(made);
       this.count({
@@ -108,8 +108,8 @@ export class Truth {
   /** An item of a log file: detail of a request that a `sync` counts. */
   logItem(made: Made): void {
     const { request_uuid } = made.shown;
-    if (made.isExcluded || request_uuid === null || this.known.has(request_uuid)) return;
-    this.known.add(request_uuid);
+    if (made.isExcluded || request_uuid === null || this.knownIds.has(request_uuid)) return;
+    this.knownIds.add(request_uuid);
     this.logs.push(this.meet(made));
   }
 

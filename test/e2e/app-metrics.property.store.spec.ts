@@ -133,9 +133,9 @@ function buildCondition({
   op: string;
   value?: unknown;
 }): string {
-  const quote = (one: unknown) =>
-    typeof one === 'number' ? String(one) : `'${String(one).replaceAll("'", "''")}'`;
-  const upper = (one: unknown) => (column === 'method' ? String(one).toUpperCase() : one);
+  const quote = (operand: unknown) =>
+    typeof operand === 'number' ? String(operand) : `'${String(operand).replaceAll("'", "''")}'`;
+  const upper = (operand: unknown) => (column === 'method' ? String(operand).toUpperCase() : operand);
   const positive: Record<string, () => string> = {
     eq: () => `${column} = ${quote(upper(value))}`,
     gt: () => `${column} > ${quote(value)}`,
@@ -359,8 +359,8 @@ describe('metrics', () => {
         expect(labelled.map(buildKey).sort()).toEqual([...byKey.keys()].sort());
         for (const row of labelled) {
           const expectedRow = byKey.get(buildKey(row))!;
-          const [requestsOfRow, known] = [Number(expectedRow.requests), Number(expectedRow.known)];
-          const ofErrors = (name: string) => (known === 0 ? null : Number(expectedRow[name]));
+          const [requestsOfRow, withStatus] = [Number(expectedRow.requests), Number(expectedRow.known)];
+          const ofErrors = (name: string) => (withStatus === 0 ? null : Number(expectedRow[name]));
           expect(row).toMatchObject({
             requests: requestsOfRow,
             bytes_received: Number(expectedRow.bytes_received),
@@ -368,7 +368,9 @@ describe('metrics', () => {
             client_errors: ofErrors('client_errors'),
             server_errors: ofErrors('server_errors'),
             error_rate:
-              known === 0 ? null : (ofErrors('client_errors')! + ofErrors('server_errors')!) / known,
+              withStatus === 0
+                ? null
+                : (ofErrors('client_errors')! + ofErrors('server_errors')!) / withStatus,
           });
           const minutes =
             (Date.parse(row.period_end as string) - Date.parse(row.period_start as string)) / MINUTE;
@@ -411,13 +413,13 @@ describe('metrics', () => {
             expect([bound, times.filter((time) => time <= bound).length]).toEqual([bound, below]);
           }
           expect(below).toBe(times.length);
-          const [apdex, least, most] = [
+          const [apdex, least, greatest] = [
             row.apdex as number,
             Number(expectedRow.least),
             Number(expectedRow.most),
           ];
           expect(apdex).toBeGreaterThanOrEqual(least / requestsOfRow - 1e-9);
-          expect(apdex).toBeLessThanOrEqual(most / requestsOfRow + 1e-9);
+          expect(apdex).toBeLessThanOrEqual(greatest / requestsOfRow + 1e-9);
         }
         const order = rows.map((row) => [row.period_start, ...keys.slice(1).map((key) => row[key])]);
         const ranks = (value: unknown) => (value === null ? [1, ''] : [0, value]);

@@ -182,8 +182,8 @@ describeEmbedded('backup and restore', () => {
     if (code !== 0) expect(readdirSync(place).filter((name) => name.startsWith('killed-server'))).toEqual([]);
     const named = readdirSync(place).filter((name) => /^killed-[a-z0-9]+$/.test(name));
     for (const name of named) await complete(['restore', at(name), '--check']);
-    const left = readdirSync(place).filter((name) => name.endsWith('.incomplete'));
-    for (const name of left)
+    const incomplete = readdirSync(place).filter((name) => name.endsWith('.incomplete'));
+    for (const name of incomplete)
       if (!existsSync(join(at(name), '.backup')))
         expect(readError(await run(['restore', at(name), '--check']))).toEqual([
           1,

@@ -94,9 +94,9 @@ describe('POST /v1/apps/{app_id}/changes', () => {
         fc.constantFrom(...MEASURES.filter((measure) => measure !== 'response_time')),
         fc.tuple(hours, hours, hours, hours),
         async (measure, [a, b, c, d]) => {
-          const bounds = (one: number, other: number) => [
-            start + Math.min(one, other) * HOUR,
-            start + (Math.max(one, other) + 1) * HOUR,
+          const bounds = (hour: number, other: number) => [
+            start + Math.min(hour, other) * HOUR,
+            start + (Math.max(hour, other) + 1) * HOUR,
           ];
           const [[since, until], [baseline_since, baseline_until]] = [bounds(a, b), bounds(c, d)] as [
             [number, number],
@@ -108,7 +108,7 @@ describe('POST /v1/apps/{app_id}/changes', () => {
           const of = (from: number, to: number) =>
             records.filter(({ timestamp }) => timestamp >= from && timestamp < to);
           const [now, before] = [of(since, until), of(baseline_since, baseline_until)];
-          const count = (all: RequestRecord[]) => all.filter((one) => counts(measure, one)).length;
+          const count = (all: RequestRecord[]) => all.filter((request) => counts(measure, request)).length;
           const expected = (inNow: RequestRecord[], inBefore: RequestRecord[]) => ({
             now: count(inNow),
             before: count(inBefore),
@@ -119,9 +119,10 @@ describe('POST /v1/apps/{app_id}/changes', () => {
           expect(total).toMatchObject(expected(now, before));
           expect(others).toEqual([]);
           for (const dimension of DIMENSIONS) {
-            const names = new Set([...now, ...before].map((one) => groupOf(dimension, one)));
+            const names = new Set([...now, ...before].map((request) => groupOf(dimension, request)));
             const truth = [...names].flatMap((name) => {
-              const mine = (all: RequestRecord[]) => all.filter((one) => groupOf(dimension, one) === name);
+              const mine = (all: RequestRecord[]) =>
+                all.filter((request) => groupOf(dimension, request) === name);
               const values = expected(mine(now), mine(before));
               const share = Number((values.change / total.change!).toPrecision(4));
               return values.change === 0
@@ -140,10 +141,10 @@ describe('POST /v1/apps/{app_id}/changes', () => {
                 requests_before,
               }));
             const sort = (all: typeof groups) =>
-              all.toSorted((one, other) => one.name.localeCompare(other.name));
+              all.toSorted((group, other) => group.name.localeCompare(other.name));
             expect(sort(groups)).toEqual(sort(truth));
             const sizes = groups.map(({ change }) => Math.abs(change!));
-            expect(sizes).toEqual(sizes.toSorted((one, other) => other - one));
+            expect(sizes).toEqual(sizes.toSorted((size, other) => other - size));
           }
         },
       ),

@@ -132,7 +132,7 @@ describe('a read whose window lies in the past', () => {
     const before = await read(`traffic?${PAST}`);
     const response = await read(`traffic?${PAST}`, { 'If-None-Match': '*' }, method);
     expect(response.status).toBe(304);
-    const used = (one: HttpResponse) => Number(one.headers['x-ratelimit-remaining']);
+    const used = (answer: HttpResponse) => Number(answer.headers['x-ratelimit-remaining']);
     expect(used(before) - used(response)).toBe(1);
   });
 
@@ -205,13 +205,13 @@ describe('the Link of a page', () => {
         consumer: { identifier: `c${index}` },
       })),
     );
-    const own = tenant;
+    const original = tenant;
     tenant = other;
     try {
       expect(await follow('consumers?limit=2')).toHaveLength(5);
       expect(await follow('traffic?interval=hour&limit=2')).toHaveLength(5);
     } finally {
-      tenant = own;
+      tenant = original;
     }
   });
 });

@@ -400,8 +400,8 @@ describeEmbedded('a process with a wrong configuration', () => {
       await once(other, 'listening');
       const { port } = other.address() as AddressInfo;
       const [PORT, COLLECTOR_PORT] = [await freePort(), await freePort()].map(String);
-      const own = { HOST: '127.0.0.1', PORT, COLLECTOR_PORT, COLLECTOR_GRPC_PORT: 'off' };
-      const { code, out, err } = await run(entry, { ...own, [variable]: String(port) });
+      const settings = { HOST: '127.0.0.1', PORT, COLLECTOR_PORT, COLLECTOR_GRPC_PORT: 'off' };
+      const { code, out, err } = await run(entry, { ...settings, [variable]: String(port) });
       expect([code, out, err]).toEqual([
         1,
         [],

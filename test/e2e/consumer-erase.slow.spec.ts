@@ -337,8 +337,8 @@ describeEmbedded('consumer erase', () => {
     await eventually(
       async () => (await readTotals()).filter(({ requests }) => requests === counted).length === 2,
     );
-    const own = (await listConsumers()).find(({ identifier }) => identifier === ann.identifier)!;
-    expect(own).toMatchObject({ name: ann.name, group: { name: ann.group } });
+    const consumer = (await listConsumers()).find(({ identifier }) => identifier === ann.identifier)!;
+    expect(consumer).toMatchObject({ name: ann.name, group: { name: ann.group } });
     const findRequests = async ({ identifier }: Person) =>
       (await listRequests()).filter((request) => request.consumer === identifier);
     const bobs = await findRequests(bob);
@@ -349,16 +349,16 @@ describeEmbedded('consumer erase', () => {
     const before = await findInTablesBeside(listTexts(ann));
     expect(before).toBeGreaterThan(0);
 
-    expect(await erase(ann)).toMatchObject({ consumer_ids: [own.id], requests: 6, errors: 2 });
+    expect(await erase(ann)).toMatchObject({ consumer_ids: [consumer.id], requests: 6, errors: 2 });
 
     expect(await countSpans()).toBe(traceIds.length);
     expect(await readTotals()).toEqual(totals);
     expect(await findRequests(ann)).toEqual([]);
     expect(await readDetails(await findRequests(bob))).toEqual(details);
     const consumers = await listConsumers();
-    expect(consumers.find(({ id }) => id === own.id)).toMatchObject({
-      identifier: `erased-${own.id}`,
-      name: `erased-${own.id}`,
+    expect(consumers.find(({ id }) => id === consumer.id)).toMatchObject({
+      identifier: `erased-${consumer.id}`,
+      name: `erased-${consumer.id}`,
       group: null,
     });
     expect(consumers.find(({ identifier }) => identifier === bob.identifier)).toMatchObject({

@@ -78,7 +78,7 @@ describe('request-analytics demo', () => {
     }, LIVE_MS);
   });
 
-  it('has a rule that fires and one that does not, of which nobody is told', async () => {
+  it('has a rule that fires and one that does not, and tells nobody of them', async () => {
     const line = lines()[1]!.replace(/request-logs[^']*/, 'alerts');
     const alerts = await eventually(async () => {
       const { data } = (await fetchBody(line)) as { data: { since: string | null }[] };

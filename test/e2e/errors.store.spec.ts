@@ -230,7 +230,7 @@ describe('POST /v1/apps/{app_id}/errors', () => {
     );
   });
 
-  it('ranks the most frequent first, of which limit keeps some, with all of their rows', async () => {
+  it('ranks the most frequent first; limit keeps some of them, with all of their rows', async () => {
     const all = await read({ since: iso(start) });
     const rank = all.map(({ errors }) => errors);
     expect(rank).toEqual([...rank].sort((a, b) => b - a));
@@ -305,8 +305,8 @@ describe('POST /v1/apps/{app_id}/errors', () => {
   it('shows a key of one consumer its own part alone', async () => {
     const scopes = { ...ALL_SCOPES, appIds: [tenant.appId], consumer: 'anna' };
     const { key } = await app.admin.keys.create(tenant.teamId, { scopes });
-    const own = new Tenant(app, tenant.teamId, key, tenant.appId);
-    const rows = await read({ since: iso(start) }, own);
+    const limitedTenant = new Tenant(app, tenant.teamId, key, tenant.appId);
+    const rows = await read({ since: iso(start) }, limitedTenant);
     const expected = expectRows(
       start,
       start + 3 * DAY,
@@ -315,7 +315,7 @@ describe('POST /v1/apps/{app_id}/errors', () => {
       false,
     );
     expect(sortRows(rows.map(withoutFingerprint))).toEqual(sortRows(expected));
-    expect(await read({ since: iso(start), group_by: ['consumer_id'] }, own)).toEqual(
+    expect(await read({ since: iso(start), group_by: ['consumer_id'] }, limitedTenant)).toEqual(
       rows.map(({ errors, ...row }) =>
         expect.objectContaining({ ...row, errors, consumer_id: consumers.get('anna') }),
       ),
@@ -363,16 +363,16 @@ describe('POST /v1/apps/{app_id}/errors', () => {
   });
 
   it('says since when an error comes, also before the window, and the newest of the window', async () => {
-    const known = await Tenant.create(app);
+    const newTenant = await Tenant.create(app);
     const [first, second, third] = [start, start + DAY, start + 2 * DAY];
-    const [, inWindow] = await known.write(
+    const [, inWindow] = await newTenant.write(
       ...[first, second, third].map((timestamp, n) => ({
         timestamp,
         status_code: 500,
         captured_json: capture('E', 'same', `event${n}`),
       })),
     );
-    const [row, ...others] = await read({ since: iso(second), until: iso(second + HOUR) }, known);
+    const [row, ...others] = await read({ since: iso(second), until: iso(second + HOUR) }, newTenant);
     expect(others).toEqual([]);
     expect(row).toMatchObject({
       errors: 1,

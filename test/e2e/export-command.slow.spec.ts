@@ -84,8 +84,8 @@ describeEmbedded('request-analytics export', () => {
     ProductProcess.run(['export', '--app', app, ...args], data.env);
 
   /**
-   * Exports to a file that may have so many blocks of 512 bytes: the command has the limit, but not the
-   * engine of a service.
+   * Exports to a file that may have `blocks` blocks of 512 bytes: the command has this limit, but the engine
+   * of a service does not.
    */
   const runLimited = (blocks: number, args: readonly string[]) =>
     promisify(execFile)(

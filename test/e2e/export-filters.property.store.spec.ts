@@ -130,12 +130,12 @@ describe('the filters of an export', () => {
     tenant = await Tenant.create(app);
     await tenant.write(...records);
     rows = await exported({ fields: FIELDS });
-    const known = new Map(rows.map((row) => [row.request_uuid, row]));
+    const rowsById = new Map(rows.map((row) => [row.request_uuid, row]));
     for (const { request_uuid, captured_json, ...record } of records) {
       const { trace_id = null, exception = null } = (
         captured_json === '' ? {} : JSON.parse(captured_json)
       ) as { trace_id?: string; exception?: { type: string } };
-      expect(known.get(request_uuid)).toMatchObject({
+      expect(rowsById.get(request_uuid)).toMatchObject({
         trace_id,
         exception_type: exception?.type ?? null,
         request_size_bytes: record.request_size_bytes,
@@ -190,12 +190,12 @@ describe('the filters of an export', () => {
   };
 
   const drawFilter = (field: ExportField, op: string): fc.Arbitrary<Drawn> => {
-    const one = drawValue(field, op);
+    const operand = drawValue(field, op);
     const value = /^(not_)?in$/.test(op)
-      ? fc.array(one, { maxLength: 3 })
+      ? fc.array(operand, { maxLength: 3 })
       : /null|exists/.test(op)
         ? fc.constant(undefined)
-        : one;
+        : operand;
     const key = field.endsWith('headers')
       ? fc.constantFrom('X-tag', 'other', 'none')
       : fc.constant(undefined);
@@ -254,34 +254,34 @@ function buildCondition({ field, op, value, key }: Drawn): string {
   const negated: Record<string, string> = { neq: 'eq', is_not_null: 'is_null', not_exists: 'exists' };
   const positive = negated[op] ?? op.replace(/^not_/, '');
   const isNegated = positive !== op;
-  const normal = (one: unknown) =>
-    field === 'method' && typeof one === 'string'
-      ? one.toUpperCase()
-      : field === 'trace_id' && typeof one === 'string'
-        ? one.toLowerCase()
-        : one;
+  const normal = (operand: unknown) =>
+    field === 'method' && typeof operand === 'string'
+      ? operand.toUpperCase()
+      : field === 'trace_id' && typeof operand === 'string'
+        ? operand.toLowerCase()
+        : operand;
   const on = (column: string): string => {
     const compared = [value].flat().map(normal);
-    const one = literal(compared[0]);
+    const operand = literal(compared[0]);
     switch (positive) {
       case 'eq':
-        return `${column} = ${one}`;
+        return `${column} = ${operand}`;
       case 'gt':
-        return `${column} > ${one}`;
+        return `${column} > ${operand}`;
       case 'gte':
-        return `${column} >= ${one}`;
+        return `${column} >= ${operand}`;
       case 'lt':
-        return `${column} < ${one}`;
+        return `${column} < ${operand}`;
       case 'lte':
-        return `${column} <= ${one}`;
+        return `${column} <= ${operand}`;
       case 'in':
         return compared.length === 0 ? 'false' : `${column} IN (${compared.map(literal).join()})`;
       case 'like':
-        return `${column} LIKE ${one} ESCAPE '\\'`;
+        return `${column} LIKE ${operand} ESCAPE '\\'`;
       case 'ilike':
-        return `${column} ILIKE ${one} ESCAPE '\\'`;
+        return `${column} ILIKE ${operand} ESCAPE '\\'`;
       case 'contains':
-        return `contains(lower(${column}), lower(${one}))`;
+        return `contains(lower(${column}), lower(${operand}))`;
       case 'is_null':
         return `${column} IS NULL`;
       default:

@@ -40,12 +40,12 @@ describe('places for exports and queries of traces', () => {
   };
 
   it('are of any team, but no team keeps more than its share from others', async () => {
-    const [one, second, three] = tenants as [Tenant, Tenant, Tenant];
-    const keys = [one.key, await createKey(one)];
+    const [first, second, three] = tenants as [Tenant, Tenant, Tenant];
+    const keys = [first.key, await createKey(first)];
     const unread = [];
-    for (const key of [...keys, ...keys]) unread.push(await open(one, key));
+    for (const key of [...keys, ...keys]) unread.push(await open(first, key));
     expect(unread.map(({ statusCode }) => statusCode)).toEqual(Array(PLACES).fill(200));
-    expect(await open(one, await createKey(one))).toMatchObject({
+    expect(await open(first, await createKey(first))).toMatchObject({
       statusCode: 503,
       headers: { 'retry-after': '1' },
     });
@@ -68,6 +68,6 @@ describe('places for exports and queries of traces', () => {
     });
     expect(third.status).toBe(200);
     for (const response of others) response.destroy();
-    await eventually(async () => (await open(one, await createKey(one))).statusCode === 200);
+    await eventually(async () => (await open(first, await createKey(first))).statusCode === 200);
   });
 });

@@ -119,7 +119,7 @@ describe('POST /v1/apps/{app_id}/request-logs', () => {
     );
 
   describe('rows', () => {
-    it('have a request once of which the store has copies', async () => {
+    it('have a request only once if the store has copies of it', async () => {
       await tenant.write({ timestamp: start }, { timestamp: start + 1 });
       const copy = 'INSERT INTO request_logs_v1 SELECT * FROM request_logs_v1 WHERE app_id = {app_id:UInt32}';
       await app.store.command(copy, { app_id: tenant.appId });
@@ -450,14 +450,14 @@ describe('POST /v1/apps/{app_id}/request-logs', () => {
   });
 
   describe('parts', () => {
-    let own: Tenant;
+    let sharedTenant: Tenant;
 
     beforeAll(async () => {
-      own = tenant = await Tenant.create(app);
+      sharedTenant = tenant = await Tenant.create(app);
       await many(SEVERAL_PAGES);
     });
     beforeEach(() => {
-      tenant = own;
+      tenant = sharedTenant;
     });
 
     it('has the first rows with a limit', async () => {
@@ -476,7 +476,7 @@ describe('POST /v1/apps/{app_id}/request-logs', () => {
       }
     });
 
-    it('has the same rows of a sample each time, about so many', async () => {
+    it('has the same rows of a sample each time, about as many as its share comes to', async () => {
       const all = await readUuids({});
       const half = await readUuids({ sample: 0.5 });
       expect(half.length).toBeGreaterThan(0.4 * SEVERAL_PAGES);

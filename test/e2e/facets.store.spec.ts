@@ -126,7 +126,10 @@ describe('GET /v1/apps/{app_id}/request-logs/facets', () => {
                 (asked.path.endsWith('*') && path?.startsWith('/users'))) &&
               (asked.status_code ?? String(status_code))
                 .split(',')
-                .some((one) => one === String(status_code) || one === `${Math.floor(status_code / 100)}xx`) &&
+                .some(
+                  (wanted) =>
+                    wanted === String(status_code) || wanted === `${Math.floor(status_code / 100)}xx`,
+                ) &&
               !(hidden && method === 'GET' && path === '/users'),
           );
           for (const field of FACET_FIELDS) {
@@ -140,9 +143,9 @@ describe('GET /v1/apps/{app_id}/request-logs/facets', () => {
             expect(data.map(({ value, requests }) => [field, value, requests])).toEqual(
               data.map(({ value }) => [field, value, counted.get(value)]),
             );
-            const most = [...counted.values()].sort((a, b) => b - a);
-            expect(data.map(({ requests }) => requests)).toEqual(most.slice(0, limit));
-            const rest = most.slice(limit);
+            const descending = [...counted.values()].sort((a, b) => b - a);
+            expect(data.map(({ requests }) => requests)).toEqual(descending.slice(0, limit));
+            const rest = descending.slice(limit);
             expect(others).toEqual({ values: rest.length, requests: rest.reduce((sum, n) => sum + n, 0) });
             for (const { value, id } of data)
               if (field === 'env') expect(id).toBe(await tenant.envId(value!));

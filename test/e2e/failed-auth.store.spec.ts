@@ -44,7 +44,7 @@ async function guesses(...forwardedFor: string[]): Promise<number[]> {
 }
 
 describe('guessing keys', () => {
-  it('is refused after so many wrong keys, without a word about the limit of a key', async () => {
+  it('is refused after as many wrong keys as are allowed, without a word about the limit of a key', async () => {
     const key = await start('false');
     expect(await guesses('', '', '')).toEqual([401, 401, 401]);
     expect(seen(await call(WRONG_KEY))).toEqual(REFUSED);

@@ -16,7 +16,7 @@ const METHODS = ['GET', 'POST', "O'NEIL", 'A"B', 'A\\B', '{X:STRING}', '%', '_',
 
 let app: TestApp;
 let tenant: Tenant;
-let known: Record<string, string[]>;
+let knownIds: Record<string, string[]>;
 /** What was logged: a request for every malicious path, methods taking turns. */
 let logged: { method: string; path: string }[];
 
@@ -38,7 +38,7 @@ beforeAll(async () => {
     ...logged.map((request) => ({ ...request, consumer: { identifier: request.path } })),
   );
   const { data } = await tenant.consumers({ limit: 3 });
-  known = {
+  knownIds = {
     app_id: Array<string>(4).fill(String(tenant.appId)),
     app_env_id: [String(await tenant.envId('prod'))],
     consumer_id: data.map(({ id }) => String(id)),
@@ -77,7 +77,7 @@ async function checkResponse(request: FuzzedRequest): Promise<void> {
 }
 
 it('serves every operation as documented, refuses what is invalid, and never fails', async () => {
-  const requests = fc.tuple(...operations.map((operation) => arbitraryRequests(operation, known)));
+  const requests = fc.tuple(...operations.map((operation) => arbitraryRequests(operation, knownIds)));
   await fc.assert(
     fc.asyncProperty(requests, async (some) => {
       await Promise.all(some.map(checkResponse));
@@ -103,7 +103,7 @@ describe('a malicious text finds what it literally names, and nothing else', () 
   async function expectFound(
     filter: string,
     text: string,
-    isMeant: (one: { method: string; path: string }) => boolean,
+    isMeant: (request: { method: string; path: string }) => boolean,
   ) {
     const meant = logged
       .filter(isMeant)

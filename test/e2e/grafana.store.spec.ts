@@ -112,7 +112,7 @@ describe("Grafana's data source Infinity", () => {
       ['__value', tenant.appId],
     ]);
     const envs = await readRows(queryOf('env'), values());
-    expect(envs.sort((one, other) => String(one.__text).localeCompare(String(other.__text)))).toEqual([
+    expect(envs.sort((env, other) => String(env.__text).localeCompare(String(other.__text)))).toEqual([
       { __text: 'prod', __value: 'prod' },
       { __text: 'test', __value: 'test' },
     ]);

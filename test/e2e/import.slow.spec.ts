@@ -18,7 +18,7 @@ import { type LogBody, Tenant } from '../setup/tenant.js';
 const SECOND = 1_000;
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
-/** The time of an access log, so many seconds ago. */
+/** The time of an access log, `seconds` ago. */
 function ago(seconds: number): string {
   const date = new Date(Date.now() - seconds * SECOND);
   const [day, time] = date.toISOString().slice(8, 19).split('T');

@@ -85,8 +85,8 @@ describeEmbedded('the first five minutes', () => {
       [['collector'], 'COLLECTOR_PORT'],
     ] as const) {
       const COLLECTOR_PORT = String(await freePort());
-      const own = { HOST: '127.0.0.1', COLLECTOR_PORT, COLLECTOR_GRPC_PORT: 'off' };
-      const env = { ...own, [variable]: port };
+      const settings = { HOST: '127.0.0.1', COLLECTOR_PORT, COLLECTOR_GRPC_PORT: 'off' };
+      const env = { ...settings, [variable]: port };
       const { code, err } = await ProductProcess.run(args, env, { cwd });
       expect([code, err]).toEqual([
         1,

@@ -13,7 +13,7 @@ const HOUR_MS = 3_600_000;
 describe('GET /v1/apps/{app_id}/instances', () => {
   let service: TestService;
   let client: Client;
-  const [one, two] = [randomUUID(), randomUUID()].sort() as [string, string];
+  const [firstUuid, secondUuid] = [randomUUID(), randomUUID()].sort() as [string, string];
 
   beforeAll(async () => {
     service = await TestService.start();
@@ -34,18 +34,18 @@ describe('GET /v1/apps/{app_id}/instances', () => {
   /** A report of a process, as the collector writes it. */
   const report = (at: number, members: object = {}) =>
     writeReports(service.api, [
-      { app_id: client.tenant.appId, app_env_id: 1, instance_uuid: one, at, ...members },
+      { app_id: client.tenant.appId, app_env_id: 1, instance_uuid: firstUuid, at, ...members },
     ]);
 
   it('has the version, framework, packages and resources of a process of a client library', async () => {
     const began = Date.now();
-    await start({ instance_uuid: one, versions: { app: '1.2.3', nodejs: '22.21.1' } });
+    await start({ instance_uuid: firstUuid, versions: { app: '1.2.3', nodejs: '22.21.1' } });
     const resources = { cpu_percent: 12.34, memory_rss: 187_432_960 };
-    await client.send('sync', buildSync({ instance_uuid: one, requests: [buildCount()], resources }));
+    await client.send('sync', buildSync({ instance_uuid: firstUuid, requests: [buildCount()], resources }));
     const [instance, ...others] = await list({ periods: 1 });
     expect(others).toEqual([]);
     expect(instance).toEqual({
-      instance_uuid: one,
+      instance_uuid: firstUuid,
       env: 'prod',
       app_version: '1.2.3',
       framework: 'express',
@@ -65,31 +65,38 @@ describe('GET /v1/apps/{app_id}/instances', () => {
   it('has the newest version of a process of OpenTelemetry', async () => {
     const sender = await OtlpSender.create(service, client);
     for (const version of ['2.0.0', '1.9.0']) {
-      const of = resource({ 'service.instance.id': one, 'service.version': version });
+      const of = resource({ 'service.instance.id': firstUuid, 'service.version': version });
       await sender.deliver('traces', traces([serverSpan()], { of }));
     }
     expect(await list()).toMatchObject([
-      { instance_uuid: one, env: 'default', app_version: '1.9.0', client: null, versions: {}, resources: [] },
+      {
+        instance_uuid: firstUuid,
+        env: 'default',
+        app_version: '1.9.0',
+        client: null,
+        versions: {},
+        resources: [],
+      },
     ]);
   });
 
   it('tells silent ones apart, and has those alone that reported in the window', async () => {
     const now = Date.now();
-    await start({ instance_uuid: two });
+    await start({ instance_uuid: secondUuid });
     for (const hours of [50, 49]) await report(now - hours * HOUR_MS);
     await report(now - 11 * 60_000, { instance_uuid: NIL_UUID });
     const read = async (query: Query) => (await list(query)).map((row) => [row.instance_uuid, row.is_silent]);
     expect(await read({})).toEqual([
-      [two, false],
+      [secondUuid, false],
       [null, true],
     ]);
     const at = (hours: number) => new Date(now - hours * HOUR_MS).toISOString();
     expect(await read({ start: at(72) })).toEqual([
-      [two, false],
+      [secondUuid, false],
       [null, true],
-      [one, true],
+      [firstUuid, true],
     ]);
-    expect(await read({ start: at(49.5), end: at(48) })).toEqual([[one, true]]);
+    expect(await read({ start: at(49.5), end: at(48) })).toEqual([[firstUuid, true]]);
     expect(await read({ start: at(72), end: at(50.1) })).toEqual([]);
     expect(await read({ start: at(48.9), end: at(40) })).toEqual([]);
     expect(await read({ app_env_id: 7 })).toEqual([]);
@@ -107,7 +114,7 @@ describe('GET /v1/apps/{app_id}/instances', () => {
     await report(minute(60), { cpu_percent: 250.5 });
     await report(minute(200), { memory_rss: 2 ** 40 });
     await report(minute(150));
-    await report(minute(239), { instance_uuid: two, cpu_percent: 1 });
+    await report(minute(239), { instance_uuid: secondUuid, cpu_percent: 1 });
     const query = { start: new Date(from).toISOString(), end: new Date(to).toISOString(), periods: 4 };
     const of = (hour: number, cpu_percent: number | null, memory_rss_bytes: number | null) => ({
       period_start: new Date(minute(hour * 60)).toISOString(),
@@ -115,8 +122,8 @@ describe('GET /v1/apps/{app_id}/instances', () => {
       memory_rss_bytes,
     });
     expect((await list(query)).map(({ instance_uuid, resources }) => [instance_uuid, resources])).toEqual([
-      [two, [of(3, 1, null)]],
-      [one, [of(0, 20, 500), of(1, 250.5, null), of(3, null, 2 ** 40)]],
+      [secondUuid, [of(3, 1, null)]],
+      [firstUuid, [of(0, 20, 500), of(1, 250.5, null), of(3, null, 2 ** 40)]],
     ]);
   });
 
@@ -141,7 +148,7 @@ describe('GET /v1/apps/{app_id}/instances', () => {
   });
 
   it('has nothing of other apps, and nothing for a key of one consumer', async () => {
-    await start({ instance_uuid: one });
+    await start({ instance_uuid: firstUuid });
     const other = await service.tenant();
     expect((await other.tenant.page('instances')).data).toEqual([]);
     const stranger = await service.api.get(`/v1/apps/${client.tenant.appId}/instances`, other.tenant.key);

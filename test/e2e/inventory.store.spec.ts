@@ -159,7 +159,7 @@ describe('GET /v1/apps/{app_id}/endpoints?include=inventory', () => {
     expect((await read()).never_called.map(name)).toEqual(['GET /b']);
     await tenant.write({ path: '/v1/a' }, { path: '/v3/b' });
     const { data, never_called } = await read();
-    expect(data.map((one) => [name(one), one.documented])).toEqual([
+    expect(data.map((endpoint) => [name(endpoint), endpoint.documented])).toEqual([
       ['GET /a', false],
       ['GET /v1/a', true],
       ['GET /v3/b', false],
@@ -369,7 +369,7 @@ describe('the inventory', () => {
   const base = fc.constantFrom([], ['v1'], ['api', 'v2']);
   const questions = fc.record({
     documented: fc.array(fc.record({ route, deprecated: fc.boolean() }), { maxLength: 6 }),
-    bases: fc.uniqueArray(base, { maxLength: 2, selector: (one) => one.join('/') }),
+    bases: fc.uniqueArray(base, { maxLength: 2, selector: (prefix) => prefix.join('/') }),
     called: fc.array(
       fc.record({ base, route, daysAgo: fc.nat(60), consumer: fc.constantFrom('a', 'b', 'c', null) }),
       { maxLength: 12 },
@@ -382,7 +382,7 @@ describe('the inventory', () => {
       fc.asyncProperty(questions, async ({ documented, bases, called, parameter }) => {
         tenant = (await service.tenant()).tenant;
         const write = (segments: readonly (string | null)[], parameter_: string) =>
-          `/${segments.map((one, n) => one ?? `{${parameter_}${n}}`).join('/')}`;
+          `/${segments.map((part, n) => part ?? `{${parameter_}${n}}`).join('/')}`;
         const paths: Record<string, Record<string, { deprecated: boolean }>> = {};
         for (const {
           route: { method, segments },
@@ -394,7 +394,7 @@ describe('the inventory', () => {
         await importDocument(
           document(
             paths,
-            bases.map((one) => `/${one.join('/')}`),
+            bases.map((prefix) => `/${prefix.join('/')}`),
           ),
         );
         const now = Date.now();
@@ -409,10 +409,10 @@ describe('the inventory', () => {
 
         // Segments are compared one by one; an array has the base and the rest.
         const isSame = (a: readonly (string | null)[], b: readonly (string | null)[]) =>
-          a.length === b.length && a.every((one, n) => one === b[n]);
-        const all = called.map((one) => ({ ...one, segments: [...one.base, ...one.route.segments] }));
-        const isMet = (one: readonly (string | null)[]) =>
-          one.length === 0 || all.some(({ segments }) => isSame(segments.slice(0, one.length), one));
+          a.length === b.length && a.every((part, n) => part === b[n]);
+        const all = called.map((call) => ({ ...call, segments: [...call.base, ...call.route.segments] }));
+        const isMet = (prefix: readonly (string | null)[]) =>
+          prefix.length === 0 || all.some(({ segments }) => isSame(segments.slice(0, prefix.length), prefix));
         const given = bases.length === 0 ? [[]] : bases;
         const met = given.filter(isMet);
         const used = met.length > 0 ? met : all.length > 0 ? [[]] : given.slice(0, 1);
@@ -420,17 +420,18 @@ describe('the inventory', () => {
           Object.entries(item).map(([method, { deprecated }]) => ({
             method: method.toUpperCase(),
             deprecated,
-            own: used.map((prefix) => [
+            patterns: used.map((prefix) => [
               ...prefix,
               ...path
                 .slice(1)
                 .split('/')
-                .map((one) => (one.startsWith('{') ? null : one)),
+                .map((part) => (part.startsWith('{') ? null : part)),
             ]),
           })),
-        ) as { method: string; deprecated: boolean; own: (string | null)[][] }[];
+        ) as { method: string; deprecated: boolean; patterns: (string | null)[][] }[];
         const isOf = (operation: (typeof operations)[number], call: (typeof all)[number]) =>
-          operation.method === call.route.method && operation.own.some((one) => isSame(one, call.segments));
+          operation.method === call.route.method &&
+          operation.patterns.some((pattern) => isSame(pattern, call.segments));
 
         const { data, never_called } = await read();
         const expected = new Map<string, object>();
@@ -438,10 +439,10 @@ describe('the inventory', () => {
         for (const call of all) {
           const key = `${call.route.method} ${write(call.segments, parameter)}`;
           const same = all.filter(
-            (one) => one.route.method === call.route.method && isSame(one.segments, call.segments),
+            (other) => other.route.method === call.route.method && isSame(other.segments, call.segments),
           );
           const counted = same.filter(({ daysAgo }) => now - daysAgo * DAY - 60_000 >= recent);
-          const operation = operations.find((one) => isOf(one, call));
+          const operation = operations.find((candidate) => isOf(candidate, call));
           expected.set(key, {
             documented: operations.length === 0 ? null : operation !== undefined,
             deprecated: operation?.deprecated ?? false,
@@ -452,15 +453,17 @@ describe('the inventory', () => {
             ).toISOString(),
           });
         }
-        expect(new Map(data.map((one) => [name(one), one]))).toEqual(
-          new Map([...expected].map(([key, one]) => [key, expect.objectContaining(one)])),
+        expect(new Map(data.map((endpoint) => [name(endpoint), endpoint]))).toEqual(
+          new Map([...expected].map(([key, endpoint]) => [key, expect.objectContaining(endpoint)])),
         );
         const uncalled = operations.filter((operation) => !all.some((call) => isOf(operation, call)));
         expect(
           never_called.map(({ method, path }) => `${method} ${path.replaceAll(/\{\w+\}/g, '*')}`).sort(),
         ).toEqual(
           uncalled
-            .map(({ method, own: [first] }) => `${method} /${first!.map((one) => one ?? '*').join('/')}`)
+            .map(
+              ({ method, patterns: [first] }) => `${method} /${first!.map((part) => part ?? '*').join('/')}`,
+            )
             .sort(),
         );
       }),

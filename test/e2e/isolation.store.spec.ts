@@ -44,7 +44,7 @@ describe('a team beside another one whose queries fail after their first rows', 
     const [queries, files] = [listQueries(beta.appId), listFiles(beta.appId)];
     const queryAll = async () => {
       const answers = [];
-      for (const one of [...queries, ...files]) answers.push(await query(one));
+      for (const request of [...queries, ...files]) answers.push(await query(request));
       return answers;
     };
     const answered = await queryAll();

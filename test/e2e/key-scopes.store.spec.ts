@@ -65,7 +65,7 @@ let app: TestApp;
 let tenant: Tenant;
 let sibling: Tenant;
 let full: string;
-let own: { id: number; uuids: string[] };
+let acme: { id: number; uuids: string[] };
 let foreignUuid: string;
 const since = iso(Date.now() - 40 * HOUR);
 
@@ -83,7 +83,7 @@ function requestEach(appId: number): Record<OperationId, [path: string, body?: o
     listEndpoints: [`${of}/endpoints`],
     listConsumers: [`${of}/consumers`],
     getRequestLogs: [`${of}/request-logs`],
-    getRequestDetails: [`${of}/request-logs/${own.uuids[0]}`],
+    getRequestDetails: [`${of}/request-logs/${acme.uuids[0]}`],
     exportRequestLogs: [`${of}/request-logs`, { since }],
     getTraffic: [`${of}/traffic`],
     queryMetrics: [`${of}/metrics`, { since, metrics: ['requests'] }],
@@ -129,7 +129,7 @@ beforeAll(async () => {
     records
       .filter(({ consumer }) => consumer?.identifier === identifier)
       .map(({ request_uuid }) => request_uuid);
-  own = { id: await tenant.consumerId('acme'), uuids: listUuids('acme') };
+  acme = { id: await tenant.consumerId('acme'), uuids: listUuids('acme') };
   foreignUuid = listUuids('globex')[0]!;
   await sibling.write({ consumer: { identifier: 'acme', name: 'acme', group: 'customers' } });
   const app_env_id = await tenant.envId('prod');
@@ -217,7 +217,7 @@ describe('a key with operations', () => {
       ['search_requests', { fields: ['request_headers'] }, 'exportRequestLogs'],
       ['search_requests', { consumer: 'acme' }, 'listConsumers'],
       ['search_requests', { path: '/items/1' }, 'listEndpoints'],
-      ['get_request', { request_uuid: own.uuids[0] }, 'getRequestDetails'],
+      ['get_request', { request_uuid: acme.uuids[0] }, 'getRequestDetails'],
       ['find', { kind: 'endpoint' }, 'listEndpoints'],
       ['find', { kind: 'consumer' }, 'listConsumers'],
     ] as const) {
@@ -307,13 +307,13 @@ describe('a key of one consumer', () => {
     await fc.assert(
       fc.asyncProperty(query, async (parameters) => {
         const records = await readAll(key, parameters);
-        expect(records).toEqual(await readAll(full, { ...parameters, consumer_id: own.id }));
+        expect(records).toEqual(await readAll(full, { ...parameters, consumer_id: acme.id }));
         matches += records.length;
       }),
       // The first run has all requests of the consumer: a random draw of filters can match few.
       { numRuns: 12, examples: [[{ start: since }]] },
     );
-    expect(matches).toBeGreaterThanOrEqual(own.uuids.length);
+    expect(matches).toBeGreaterThanOrEqual(acme.uuids.length);
   });
 
   it.each(['hour', 'day'])(
@@ -322,7 +322,7 @@ describe('a key of one consumer', () => {
       for (const timezone of ['UTC', 'Asia/Kathmandu']) {
         const parameters = { start: since, interval, timezone };
         const scoped = await app.get(at('traffic'), key, parameters);
-        const filtered = await app.get(at('traffic'), full, { ...parameters, consumer_id: own.id });
+        const filtered = await app.get(at('traffic'), full, { ...parameters, consumer_id: acme.id });
         expect(body(scoped.text).data.length).toBeGreaterThan(0);
         expect(body(scoped.text)).toEqual(body(filtered.text));
       }
@@ -330,7 +330,7 @@ describe('a key of one consumer', () => {
   );
 
   it('returns the same metrics and exports as a full key with the filter', async () => {
-    const filter = { field: 'consumer_id', op: 'eq', value: own.id };
+    const filter = { field: 'consumer_id', op: 'eq', value: acme.id };
     const metrics = {
       since,
       until: iso(Date.now()),
@@ -361,14 +361,14 @@ describe('a key of one consumer', () => {
   });
 
   it('returns nothing of others for filters that name or hide them', async () => {
-    const others = (await tenant.consumers()).data.filter(({ id }) => id !== own.id);
+    const others = (await tenant.consumers()).data.filter(({ id }) => id !== acme.id);
     expect(others).toHaveLength(1);
     for (const consumer_id of [others[0]!.id, 0x7fffffff]) {
       expect(body((await app.get(at('request-logs'), key, { consumer_id })).text).data).toEqual([]);
       expect(body((await app.get(at('traffic'), key, { consumer_id })).text).data).toEqual([]);
     }
     for (const filters of [
-      [{ field: 'consumer_id', op: 'neq', value: own.id }],
+      [{ field: 'consumer_id', op: 'neq', value: acme.id }],
       [{ field: 'consumer_id', op: 'is_null' }],
       [{ field: 'consumer_id', op: 'in', value: others.map(({ id }) => id) }],
     ]) {
@@ -380,15 +380,15 @@ describe('a key of one consumer', () => {
     expect((await app.post(at('request-logs'), key, { since, filters: uuid })).text).toBe('');
     const details = await app.get(at(`request-logs/${foreignUuid}`), key);
     expect([details.status, details.text]).toEqual([404, detail('Request log not found')]);
-    expect((await app.get(at(`request-logs/${own.uuids[0]}`), key)).text).toBe(
-      (await app.get(at(`request-logs/${own.uuids[0]}`), full)).text,
+    expect((await app.get(at(`request-logs/${acme.uuids[0]}`), key)).text).toBe(
+      (await app.get(at(`request-logs/${acme.uuids[0]}`), full)).text,
     );
   });
 
   it('lists its consumer, the endpoints of its requests, and apps without their client ID and times', async () => {
     expect(body((await app.get(at('consumers'), key)).text).data).toMatchObject([{ identifier: 'acme' }]);
     const logs = body(
-      (await app.get(at('request-logs'), full, { consumer_id: own.id, start: since, limit: 1000 })).text,
+      (await app.get(at('request-logs'), full, { consumer_id: acme.id, start: since, limit: 1000 })).text,
     );
     const requested = (env?: string) =>
       new Set(
@@ -429,9 +429,9 @@ describe('a key of one consumer', () => {
     const named = (id: number) => ({ filters: [{ field: 'trace_id', op: 'eq', value: hex(id, 32) }] });
     expect(await read(key, named(4))).toEqual([hex(4, 32)]);
     for (const id of [2, 10, 11]) expect(await read(key, named(id))).toEqual([]);
-    expect((await app.get(at(`request-logs/${own.uuids[1]}`), key)).body.spans).toHaveLength(1);
+    expect((await app.get(at(`request-logs/${acme.uuids[1]}`), key)).body.spans).toHaveLength(1);
     // Request 9 is the consumer's, but its trace is shared.
-    const shared = own.uuids[3];
+    const shared = acme.uuids[3];
     expect((await app.get(at(`request-logs/${shared}`), full)).body.spans).toHaveLength(1);
     expect((await app.get(at(`request-logs/${shared}`), key)).body.spans).toEqual([]);
   });
@@ -510,7 +510,7 @@ describe('a key of one consumer', () => {
     expect(new Set(requests.map(({ consumer }) => consumer))).toEqual(new Set(['acme']));
     const { text } = await callTool(client, 'search_requests', {
       since: '48h',
-      filters: [{ field: 'consumer_id', op: 'neq', value: own.id }],
+      filters: [{ field: 'consumer_id', op: 'neq', value: acme.id }],
     });
     expect(text).not.toContain('globex');
     const details = await callTool(client, 'get_request', { request_uuid: foreignUuid });
@@ -559,7 +559,7 @@ describe('a key without bodies', () => {
   afterAll(() => client.close());
 
   it('returns details without them, and all else as it is', async () => {
-    for (const uuid of own.uuids.slice(0, 2)) {
+    for (const uuid of acme.uuids.slice(0, 2)) {
       const [hidden, shown] = [
         await app.get(at(`request-logs/${uuid}`), key, { include_consumer_id: 'true' }),
         await app.get(at(`request-logs/${uuid}`), full, { include_consumer_id: 'true' }),
@@ -641,9 +641,9 @@ describe('a key without bodies', () => {
 
   it('returns none to agents', async () => {
     const args = { app: String(tenant.appId), since: '48h', limit: 100 };
-    const whole = await callTool(client, 'get_request', { app: args.app, request_uuid: own.uuids[0] });
+    const whole = await callTool(client, 'get_request', { app: args.app, request_uuid: acme.uuids[0] });
     expect([whole.isError, whole.text]).toEqual([false, expect.not.stringContaining(SECRET)]);
-    const part = { app: args.app, request_uuid: own.uuids[0], part: 'request_headers' };
+    const part = { app: args.app, request_uuid: acme.uuids[0], part: 'request_headers' };
     expect((await callTool(client, 'get_request', part)).text).toBe('The request has no request_headers.');
     for (const more of [
       { fields: ['request_headers'] },
@@ -731,7 +731,7 @@ describe('the audit of reads', () => {
     const before = readLines().length;
     const { key } = await app.admin.keys.create(tenant.teamId);
     const at = (resource: string) => `/v1/apps/${tenant.appId}/${resource}`;
-    const uuid = own.uuids[0]!;
+    const uuid = acme.uuids[0]!;
     const client = await connectClient(app.url, { 'Api-Key': key });
     const details = await app.get(at(`request-logs/${uuid}`), key);
     const exported = { since, until: iso(Date.now()), fields: ['request_headers', 'path'] };

@@ -560,14 +560,14 @@ describe('a server', () => {
           },
           ...{ interval: 'hour', group_by: ['path'], metrics: ['requests'], top },
         });
-      const [all, one] = [await ask(10), await ask(1)];
+      const [all, largest] = [await ask(10), await ask(1)];
       await theirs.close();
       const read = (result: ToolResponse) => readRows(result).map(({ path, requests }) => [path, requests]);
       expect(read(all)).toEqual([
         ['/early', 7],
         ['/late', 3],
       ]);
-      expect([read(one), one.structured.left_out]).toEqual([
+      expect([read(largest), largest.structured.left_out]).toEqual([
         [['/early', 7]],
         [expect.stringMatching(/^1 groups with 3 requests; raise top/)],
       ]);

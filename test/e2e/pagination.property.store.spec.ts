@@ -46,7 +46,7 @@ function expectOnce<Item>(
   walked: readonly Item[],
   before: readonly Item[],
   key: (item: Item) => string | number,
-  inOrder: (one: Item, next: Item) => boolean,
+  inOrder: (previous: Item, next: Item) => boolean,
 ) {
   const keys = walked.map(key);
   expect(new Set(keys).size).toBe(keys.length);
@@ -89,7 +89,7 @@ describe('a walk over the pages visits what existed when it began exactly once',
           inWindow.map(({ request_uuid }) => request_uuid).sort(),
         );
         const walked = await walk<LogBody>(tenant, 'request-logs', WINDOW, drawn);
-        const isDescending = (one: LogBody, next: LogBody) => one.timestamp >= next.timestamp;
+        const isDescending = (previous: LogBody, next: LogBody) => previous.timestamp >= next.timestamp;
         expectOnce(walked, before, ({ request_uuid }) => request_uuid, isDescending);
         const stayed = new Set(before.map(({ request_uuid }) => request_uuid));
         expect(walked.filter(({ request_uuid }) => stayed.has(request_uuid))).toEqual(before);
@@ -110,7 +110,7 @@ describe('a walk over the pages visits what existed when it began exactly once',
           walked,
           before,
           ({ id }) => id,
-          (one, next) => one.id > next.id,
+          (previous, next) => previous.id > next.id,
         );
       }),
       { numRuns: RUNS },
@@ -129,7 +129,8 @@ describe('a walk over the pages visits what existed when it began exactly once',
           const query = { ...WINDOW, timezone };
           const before = (await tenant.traffic({ ...query, limit: 1000 })).data;
           const walked = await walk<TrafficBody>(tenant, 'traffic', query, drawn);
-          const oldestFirst = (one: TrafficBody, next: TrafficBody) => one.period_end <= next.period_start;
+          const oldestFirst = (previous: TrafficBody, next: TrafficBody) =>
+            previous.period_end <= next.period_start;
           expectOnce(walked, before, ({ period_start }) => period_start, oldestFirst);
         },
       ),

@@ -311,7 +311,7 @@ describe('GET /v1/apps/{app_id}/prometheus', () => {
     });
     expect(histogram).toMatchObject({ schema: 6, zeroCount: 2n, sampleCount: 11n });
     const [buckets] = readBuckets(family);
-    const left = new Map(buckets);
+    const unexpected = new Map(buckets);
     for (const milliseconds of new Set(times.filter((time) => time > 0))) {
       const bin = findBin(milliseconds / 1_000);
       // Bounds of the two buckets, as Prometheus has them at this schema.
@@ -322,9 +322,9 @@ describe('GET /v1/apps/{app_id}/prometheus', () => {
         Math.floor(inBin / 2),
         Math.ceil(inBin / 2),
       ]);
-      for (const index of [2 * bin, 2 * bin + 1]) left.delete(index);
+      for (const index of [2 * bin, 2 * bin + 1]) unexpected.delete(index);
     }
-    expect([...left]).toEqual([]);
+    expect([...unexpected]).toEqual([]);
     // Other histograms are classic ones, and classic buckets are those of the text.
     expect(families.get('http_server_response_body_size_bytes')!.metric[0]!.histogram!.positiveSpan).toEqual(
       [],

@@ -23,7 +23,7 @@ const nextKey = () => keys.pop()!;
 const passed = (responses: readonly HttpResponse[]) => responses.filter(({ status }) => status === 200);
 const call = (url: string, key: string) => sendRaw(url, '/v1/team', { headers: { 'Api-Key': key } });
 
-/** So many requests at once with one key, taking turns between the servers. */
+/** Sends `count` requests at once with one key; the servers take turns. */
 function fire(count: number, key: string, ...servers: ProductProcess[]): Promise<HttpResponse[]> {
   return Promise.all(Array.from({ length: count }, (_, n) => call(servers[n % servers.length]!.apiUrl, key)));
 }

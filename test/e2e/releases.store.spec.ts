@@ -15,7 +15,7 @@ const iso = (epochMs: number) => new Date(epochMs).toISOString();
 describe('GET /v1/apps/{app_id}/releases', () => {
   let service: TestService;
   let client: Client;
-  const [one, two] = [randomUUID(), randomUUID()];
+  const [firstUuid, secondUuid] = [randomUUID(), randomUUID()];
   const start = Math.floor(Date.now() / MINUTE) * MINUTE - 3 * DAY;
 
   beforeAll(async () => {
@@ -55,10 +55,10 @@ describe('GET /v1/apps/{app_id}/releases', () => {
 
   it('has the versions that a client library and OpenTelemetry send, by environment', async () => {
     const message = { message_uuid: randomUUID(), client: 'js:express' };
-    await client.send('startup', { ...message, instance_uuid: one, versions: { app: '1.2.3' } });
-    await client.send('sync', buildSync({ instance_uuid: one, requests: [buildCount()] }));
+    await client.send('startup', { ...message, instance_uuid: firstUuid, versions: { app: '1.2.3' } });
+    await client.send('sync', buildSync({ instance_uuid: firstUuid, requests: [buildCount()] }));
     const sender = await OtlpSender.create(service, client);
-    const of = resource({ 'service.instance.id': two, 'service.version': '2.0.0' });
+    const of = resource({ 'service.instance.id': secondUuid, 'service.version': '2.0.0' });
     await sender.deliver('traces', traces([serverSpan()], { of }));
     const releases = await list();
     expect(releases).toMatchObject([
@@ -70,14 +70,21 @@ describe('GET /v1/apps/{app_id}/releases', () => {
   });
 
   it('counts reports without a version for the one that the process started with last', async () => {
-    await report([0, one, '1'], [5, one], [10, one, '2'], [30, one], [40, two, '2'], [41, two]);
+    await report(
+      [0, firstUuid, '1'],
+      [5, firstUuid],
+      [10, firstUuid, '2'],
+      [30, firstUuid],
+      [40, secondUuid, '2'],
+      [41, secondUuid],
+    );
     // Processes without an ID may be others than those with a version.
     await report([2, NIL_UUID, '1'], [90, NIL_UUID]);
     expect(await list()).toEqual([release('2', 10, 41, 2), release('1', 0, 10, 2)]);
   });
 
   it('has marks: of versions that nothing reports, and earlier begins of those that processes do', async () => {
-    await report([60, one, '2'], [70, one, '2'], [80, two, '3']);
+    await report([60, firstUuid, '2'], [70, firstUuid, '2'], [80, secondUuid, '3']);
     await ensureEnv('test');
     const { appId } = client.tenant;
     const at = (minute: number) => ({ at: start + minute * MINUTE });
@@ -119,7 +126,7 @@ describe('GET /v1/apps/{app_id}/releases', () => {
   });
 
   it('has releases that began in the window, of one environment', async () => {
-    await report([0, one, '1'], [60, one, '1'], [120, two, '2']);
+    await report([0, firstUuid, '1'], [60, firstUuid, '1'], [120, secondUuid, '2']);
     const test = await ensureEnv('test');
     await service.api.admin.releases.mark(client.tenant.appId, '3', {
       env: 'test',
@@ -193,7 +200,7 @@ describe('GET /v1/apps/{app_id}/releases', () => {
   }, 60_000);
 
   it('has nothing of other apps, and nothing for a key of one consumer', async () => {
-    await report([0, one, '1']);
+    await report([0, firstUuid, '1']);
     const other = await service.tenant();
     expect((await other.tenant.page('releases')).data).toEqual([]);
     const path = `/v1/apps/${client.tenant.appId}/releases`;

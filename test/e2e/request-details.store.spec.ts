@@ -97,10 +97,10 @@ describe('GET /v1/apps/{app_id}/request-logs/{request_uuid}', () => {
     ])('is found by a UUID %s, captured or not', async (_, request_uuid) => {
       const timestamp = Date.now() - 60_000;
       for (const captured_json of ['', `{${CAPTURE}}`]) {
-        const own = await Tenant.create(app);
-        expect((await details(request_uuid, own)).status).toBe(404);
-        await own.write({ request_uuid, timestamp, captured_json });
-        const { status, text } = await details(request_uuid, own);
+        const newTenant = await Tenant.create(app);
+        expect((await details(request_uuid, newTenant)).status).toBe(404);
+        await newTenant.write({ request_uuid, timestamp, captured_json });
+        const { status, text } = await details(request_uuid, newTenant);
         expect(status).toBe(200);
         expect(text).toContain(captured_json === '' ? EMPTY_CAPTURE_JSON : CAPTURE);
       }

@@ -65,7 +65,7 @@ describe('GET /v1/apps/{app_id}/request-logs', () => {
       expect((await tenant.get('request-logs')).text).toBe('{"data":[],"has_more":false}');
     });
 
-    it('has a record once of which the store has copies', async () => {
+    it('has a record only once if the store has copies of it', async () => {
       await tenant.write({}, {}, {});
       const copy = 'INSERT INTO request_logs_v1 SELECT * FROM request_logs_v1 WHERE app_id = {app_id:UInt32}';
       await app.store.command(copy, { app_id: tenant.appId });
@@ -164,16 +164,18 @@ describe('GET /v1/apps/{app_id}/request-logs', () => {
         ['nanoseconds, cut', `${local(5 * HOUR)}.123999999Z`, midnight + 5 * HOUR + 123],
       ];
 
-      let own: Tenant;
+      let sharedTenant: Tenant;
       beforeAll(async () => {
         await startOver();
-        own = tenant;
+        sharedTenant = tenant;
         const times = new Set(forms.map(([, , timestamp]) => timestamp));
-        await own.write(...[...times].flatMap((time) => [-1, 0, 1].map((by) => ({ timestamp: time + by }))));
+        await sharedTenant.write(
+          ...[...times].flatMap((time) => [-1, 0, 1].map((by) => ({ timestamp: time + by }))),
+        );
       });
 
       it.each(forms)('reads %s: %s', async (_, start, timestamp) => {
-        const { data } = await own.logs({ start, end: iso(timestamp + 1) });
+        const { data } = await sharedTenant.logs({ start, end: iso(timestamp + 1) });
         expect(data.map((record) => record.timestamp)).toEqual([iso(timestamp)]);
       });
     });

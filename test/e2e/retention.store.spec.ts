@@ -144,8 +144,11 @@ describe('retention', () => {
       { interval: 'hour', timezone: 'UTC', consumer: true },
       { interval: 'day', timezone: 'America/New_York', consumer: true },
     ];
-    const traffic = async ({ consumer: one = false, ...query }: (typeof QUERIES)[number], start: string) => {
-      const consumer_id: Query = one ? { consumer_id: await tenant.consumerId('anna') } : {};
+    const traffic = async (
+      { consumer: hasConsumer = false, ...query }: (typeof QUERIES)[number],
+      start: string,
+    ) => {
+      const consumer_id: Query = hasConsumer ? { consumer_id: await tenant.consumerId('anna') } : {};
       return tenant.readAllPages<TrafficBody>('traffic', { ...query, ...consumer_id, start }, () => 1000);
     };
 

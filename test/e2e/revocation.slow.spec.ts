@@ -28,7 +28,7 @@ const UNAVAILABLE = `503 ${detail('Service temporarily unavailable')}`;
 /** What an instance said to a key, and when. */
 interface Said {
   at: number;
-  what: string;
+  answer: string;
 }
 
 const runs = process.env.CLICKHOUSE_URL ? describeEmbedded : describeWithRedis;
@@ -73,8 +73,8 @@ runs('two instances with warm caches, on one store and one Redis', () => {
     for (let since = Infinity; performance.now() < Math.min(deadline, since + AFTER_MS);) {
       const { status, text } = await sendRaw(apiUrl, '/v1/team', { headers: { 'Api-Key': key } });
       const at = performance.now();
-      all.push({ at, what: status === 200 ? '200' : `${status} ${text}` });
-      if (all.at(-1)?.what === last) since = Math.min(since, at);
+      all.push({ at, answer: status === 200 ? '200' : `${status} ${text}` });
+      if (all.at(-1)?.answer === last) since = Math.min(since, at);
       await pause(EVERY_MS);
     }
     return all;
@@ -89,9 +89,9 @@ runs('two instances with warm caches, on one store and one Redis', () => {
     await pause(5 * EVERY_MS);
     const changedAt = await change();
     for (const said of await Promise.all(watching)) {
-      const first = said.findIndex(({ what }) => what === last);
-      expect(new Set(said.slice(0, first).map(({ what }) => what))).toEqual(new Set(['200']));
-      expect(new Set(said.slice(first).map(({ what }) => what))).toEqual(new Set([last]));
+      const first = said.findIndex(({ answer }) => answer === last);
+      expect(new Set(said.slice(0, first).map(({ answer }) => answer))).toEqual(new Set(['200']));
+      expect(new Set(said.slice(first).map(({ answer }) => answer))).toEqual(new Set([last]));
       expect(said[first]!.at - changedAt).toBeLessThan(WITHIN_MS);
       expect(said.filter(({ at }) => at < changedAt).length).toBeGreaterThan(0);
     }
@@ -127,8 +127,8 @@ runs('two instances with warm caches, on one store and one Redis', () => {
     const watching = instances.map((instance) => watch(instance, key, DENIED));
     const clock = performance.timeOrigin;
     for (const said of await Promise.all(watching)) {
-      const served = said.filter(({ what }) => what === '200');
-      const refused = said.filter(({ what }) => what === DENIED);
+      const served = said.filter(({ answer }) => answer === '200');
+      const refused = said.filter(({ answer }) => answer === DENIED);
       expect([served.length + refused.length, served.length > 5]).toEqual([said.length, true]);
       expect(Math.min(...refused.map(({ at }) => at + clock))).toBeGreaterThan(expiresAt - 100);
       expect(Math.max(...served.map(({ at }) => at + clock))).toBeLessThan(expiresAt + 1_000);

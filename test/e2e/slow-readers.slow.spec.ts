@@ -84,10 +84,10 @@ describe('clients that read their responses slowly', () => {
     open(tenant, 'request-logs', { since: new Date(start).toISOString(), fields: ['url'] });
 
   it('get 429 for more than a part of the memory, and thirty unread answers stay within it', async () => {
-    const [one] = tenants as [Tenant];
+    const [tenant] = tenants as [Tenant];
     const statuses = [];
     for (let count = 0; count < 30; count += 1) {
-      const response = await page(one);
+      const response = await page(tenant);
       statuses.push(response.statusCode);
       if (response.statusCode === 429) expect(response.headers['retry-after']).toBe('1');
       expect(unreadBytes()).toBeLessThanOrEqual(MAX_UNREAD);
@@ -95,7 +95,7 @@ describe('clients that read their responses slowly', () => {
     expect(statuses).toEqual([200, 200, ...Array<number>(28).fill(429)]);
     const [first] = responses as [IncomingMessage];
     expect((await buffer(first)).length).toBe(Number(first.headers['content-length']));
-    expect((await page(one)).statusCode).toBe(200);
+    expect((await page(tenant)).statusCode).toBe(200);
   });
 
   it('make room for another team', async () => {
@@ -109,15 +109,15 @@ describe('clients that read their responses slowly', () => {
   });
 
   it('count a long period of metrics, which is in memory as a whole, and lose it to another team', async () => {
-    const [one, two] = tenants as [Tenant, Tenant];
+    const [first, second] = tenants as [Tenant, Tenant];
     const minute = Math.floor(start / 60_000) * 60;
     await app.store.command(
       `INSERT INTO counts_per_minute_v1
       SELECT {app_id:UInt32}, 'requests', toDateTime({minute:UInt32}, 'UTC'), 1, 0, number + 1, 200, 0, 1, number, number
       FROM numbers(120000)`,
-      { app_id: one.appId, minute },
+      { app_id: first.appId, minute },
     );
-    const metrics = await open(one, 'metrics', {
+    const metrics = await open(first, 'metrics', {
       since: new Date(minute * 1_000).toISOString(),
       until: new Date((minute + 60) * 1_000).toISOString(),
       interval: 'minute',
@@ -126,7 +126,7 @@ describe('clients that read their responses slowly', () => {
     });
     expect(metrics.statusCode).toBe(200);
     await eventually(() => unreadBytes() > 16 * MIB);
-    const other = await page(two);
+    const other = await page(second);
     expect(other.statusCode).toBe(200);
     expect((await buffer(other)).length).toBe(Number(other.headers['content-length']));
     await expect(buffer(metrics)).rejects.toThrow();
@@ -237,7 +237,10 @@ describe('each way out', () => {
     readers: ResponseReaders;
   }
   const ports = (): Port[] => [
-    ...[app.app, collector.app].map((one) => ({ server: one.getHttpServer(), readers: readersOf(one) })),
+    ...[app.app, collector.app].map((application) => ({
+      server: application.getHttpServer(),
+      readers: readersOf(application),
+    })),
     app.app.get<{ server: Port }>(Telemetry).server,
   ];
 
@@ -292,11 +295,11 @@ describe('each way out', () => {
     const { hostname, port } = new URL(base);
     const lines = Object.entries({ Host: 'test', 'Content-Length': body?.length ?? 0, ...headers });
     const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join('');
-    const one = `${body === undefined ? 'GET' : 'POST'} ${target} HTTP/1.1\r\n${head}\r\n${body ?? ''}`;
+    const rawRequest = `${body === undefined ? 'GET' : 'POST'} ${target} HTTP/1.1\r\n${head}\r\n${body ?? ''}`;
     const socket = connect(Number(port), hostname).pause();
     socket.on('error', () => undefined);
     const requests = Math.ceil((FLOOD_BYTES_PER_SECOND * FLOOD_EVERY_MS) / 1_000 / bytes);
-    const timer = setInterval(() => socket.write(one.repeat(requests)), FLOOD_EVERY_MS);
+    const timer = setInterval(() => socket.write(rawRequest.repeat(requests)), FLOOD_EVERY_MS);
     socket.once('close', () => {
       clearInterval(timer);
     });
@@ -359,7 +362,7 @@ describe('each way out', () => {
 
   it('loses its connection below the least rate', async () => {
     const before = await cutReaders('slow');
-    // The bodies of so many answers would be too much.
+    // The bodies of all these answers would exceed the usual limit.
     for (const { readers } of ports()) limitReaders(readers, 1_024 * MIB, app);
     const all = ways();
     await Promise.all(all.map((way) => once(flood(way), 'connect')));

@@ -43,10 +43,10 @@ describeEmbedded('the start of the service', () => {
   });
 
   it('takes ports and the directory as options, which go before the variables', async () => {
-    const own = dataDirectory();
-    const { key } = await prepare(own.env);
+    const otherData = dataDirectory();
+    const { key } = await prepare(otherData.env);
     const [port, collectorPort] = [await freePort(), await freePort()];
-    const directory = ['--data-dir', own.env.DATA_DIR!];
+    const directory = ['--data-dir', otherData.env.DATA_DIR!];
     const ports = ['--port', `${port}`, '--collector-port', `${collectorPort}`];
     const service = await ProductProcess.begin(['serve', ...ports, ...directory], { DATA_DIR: '/nowhere' });
     // The collector listens after the API.
@@ -59,7 +59,7 @@ describeEmbedded('the start of the service', () => {
     const team = await ProductProcess.run(['team', 'list', ...directory], {});
     expect([team.code, team.out]).toEqual([0, [expect.stringContaining('Acme')]]);
     expect(await service.stop()).toBe(0);
-    own.remove();
+    otherData.remove();
   });
 
   it('ends with one line on a Node.js that is too old, before anything is loaded', async () => {

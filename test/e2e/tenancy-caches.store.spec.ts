@@ -23,12 +23,12 @@ describe('with caches that others have just filled, as a service has them', () =
   });
 
   it('returns the requests of the consumer that a key is limited to, in each app', async () => {
-    const one = await Tenant.create(app);
-    const other = await one.sibling();
-    for (const tenant of [one, other]) await tenant.write({ consumer: { identifier: 'acme' } });
+    const first = await Tenant.create(app);
+    const other = await first.sibling();
+    for (const tenant of [first, other]) await tenant.write({ consumer: { identifier: 'acme' } });
     const scopes = { ...ALL_SCOPES, consumer: 'acme' };
-    const { key } = await app.admin.keys.create(one.teamId, { scopes });
-    for (const { appId } of [one, other]) {
+    const { key } = await app.admin.keys.create(first.teamId, { scopes });
+    for (const { appId } of [first, other]) {
       const { body } = await app.get(`/v1/apps/${appId}/request-logs`, key);
       expect(body.data).toMatchObject([{ consumer: 'acme' }]);
     }

@@ -36,7 +36,7 @@ const NOBODYS: Identifiers = {
 };
 
 let app: TestApp;
-let own: Tenant;
+let owner: Tenant;
 let ids: Identifiers;
 /** Another team, and another app of the same team. */
 const others: Record<string, { tenant: Tenant; ids: Identifiers }> = {};
@@ -81,9 +81,9 @@ async function fillWith(tenant: Tenant, mark: string): Promise<Identifiers> {
 
 beforeAll(async () => {
   app = await TestApp.start();
-  own = await Tenant.create(app);
-  ids = await fillWith(own, 'of-our-own');
-  const sibling = await own.sibling();
+  owner = await Tenant.create(app);
+  ids = await fillWith(owner, 'of-our-own');
+  const sibling = await owner.sibling();
   const stranger = await Tenant.create(app);
   others['another team'] = { tenant: stranger, ids: await fillWith(stranger, MARK) };
   others['another app of the team'] = { tenant: sibling, ids: await fillWith(sibling, MARK) };
@@ -172,7 +172,10 @@ describe.each<[string, NamedValue[]]>([
       Object.assign(foreign, { next_token: token });
       Object.assign(absent, { next_token: token.replace(/^./, (first) => (first === 'x' ? 'y' : 'x')) });
     }
-    const [seen, nothing] = [await call(operation, own.key, foreign), await call(operation, own.key, absent)];
+    const [seen, nothing] = [
+      await call(operation, owner.key, foreign),
+      await call(operation, owner.key, absent),
+    ];
     expect(comparable(seen, foreign)).toEqual(comparable(nothing, absent));
     expect(seen.text).not.toContain(MARK);
   });

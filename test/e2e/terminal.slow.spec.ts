@@ -61,8 +61,8 @@ function listPackages(file: string): string[] {
         '3   Shop                  premium',
       ],
     });
-    const one = await onTerminal(['team', 'set-plan', '--team', '3', '--plan', 'free'], data.env);
-    expect(one.out).toEqual(['id    3', 'name  Shop', 'plan  free']);
+    const updated = await onTerminal(['team', 'set-plan', '--team', '3', '--plan', 'free'], data.env);
+    expect(updated.out).toEqual(['id    3', 'name  Shop', 'plan  free']);
     const none = await onTerminal(['app', 'list', '--team', '3'], data.env);
     expect(none.out).toEqual(['There is nothing to list.']);
     const log = join(data.env.DATA_DIR!, 'audit.log');

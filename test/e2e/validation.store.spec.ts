@@ -154,8 +154,8 @@ describe('all issues at once', () => {
   );
 
   it('any of them in any order', async () => {
-    const choice = (one: Parameter) => {
-      const bad = badValues(one).filter(({ value }) => value !== '');
+    const choice = (param: Parameter) => {
+      const bad = badValues(param).filter(({ value }) => value !== '');
       return fc.option(fc.constantFrom(...bad), { nil: undefined });
     };
     const request = fc

@@ -11,7 +11,7 @@ const RUNS = Number(process.env.PROPERTY_RUNS ?? 30);
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
-/** Versions begin and end only at units, of which a bucket has three. */
+/** Versions begin and end only at units. A bucket has three units. */
 const UNITS = 360;
 const IN_BUCKET = 3;
 const ENVS = ['prod', 'test'] as const;
@@ -111,7 +111,7 @@ describe.each([
       const unit = Math.floor((record.timestamp - start) / unitMs);
       const first = unit - (unit % IN_BUCKET);
       const [version, ...others] = versions[record.env as Env].slice(first, first + IN_BUCKET);
-      return { ...record, unit, version: others.every((one) => one === version) ? version! : null };
+      return { ...record, unit, version: others.every((other) => other === version) ? version! : null };
     });
     for (const env of ENVS) {
       const app_env_id = await tenant.envId(env);

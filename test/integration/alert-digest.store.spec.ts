@@ -158,7 +158,7 @@ describe('weekly digests', () => {
         'Consumers without requests, unlike the week before: 1 (bob)',
       ]),
     );
-    for (const [measure, what, unit] of [
+    for (const [measure, label, unit] of [
       ['requests', 'Requests', ''],
       ['errors', 'Errors', ''],
       ['response_time', '95th percentiles', ' ms'],
@@ -176,11 +176,11 @@ describe('weekly digests', () => {
           return `${method} ${path} from ${old} to ${latest}`;
         });
       expect(moves).not.toEqual([]);
-      expect(lines).toContain(`${what} that changed most: ${moves.join('; ')}`);
+      expect(lines).toContain(`${label} that changed most: ${moves.join('; ')}`);
     }
   });
 
-  it('are told once a week over two processes, of which the first stops, in one message for all apps', async () => {
+  it('are told once a week in one message for all apps, though the first of two processes stops', async () => {
     const [first, second] = [createRunner(), createRunner()];
     await tenant.sibling();
     await createDigest({}, { team: tenant.teamId });

@@ -111,7 +111,7 @@ describe('alerts', () => {
     releaseClock();
   });
 
-  it('tells a fault once, and its end once, over two processes of which the first stops in between', async () => {
+  it('tells a fault once, and its end once, though the first of two processes stops in between', async () => {
     const [first, second] = [createRunner(), createRunner()];
     await createRule();
     await pass(successes);

@@ -182,7 +182,7 @@ describe.each(['arrow', 'parquet'] as const)('the frame of %s', (format) => {
   });
 
   it('does not return the result of another query, nor its own behind or before that of another', async () => {
-    const [own, other] = [await raw(3), await raw(5)];
+    const [result, other] = [await raw(3), await raw(5)];
     const parts = [
       other.bytes,
       other.bytes.subarray(0, other.bytes.length - 8),
@@ -190,9 +190,9 @@ describe.each(['arrow', 'parquet'] as const)('the frame of %s', (format) => {
       Buffer.alloc(8),
     ];
     for (const foreign of parts)
-      for (const joined of [[foreign], [foreign, own.bytes], [own.bytes, foreign]])
-        expect(own.frame.unwrap(Buffer.concat(joined))).toBeUndefined();
-    expect(own.frame.unwrap(Buffer.from(own.bytes))).toBeDefined();
+      for (const joined of [[foreign], [foreign, result.bytes], [result.bytes, foreign]])
+        expect(result.frame.unwrap(Buffer.concat(joined))).toBeUndefined();
+    expect(result.frame.unwrap(Buffer.from(result.bytes))).toBeDefined();
   });
 
   it('does not return an error of a server behind its rows, a page of a proxy, or nothing', async () => {

@@ -39,7 +39,7 @@ describeWithRedis('a process that stood still until its leases expired', () => {
     await admin.flushall();
   }
 
-  describe.each<[string, () => [one: WriterCoordinator, other: WriterCoordinator]]>([
+  describe.each<[string, () => [first: WriterCoordinator, second: WriterCoordinator]]>([
     [
       'with one Redis',
       () => {
@@ -61,10 +61,10 @@ describeWithRedis('a process that stood still until its leases expired', () => {
       const [first, second] = connect();
       const appId = await createApp(open.store);
       // Batches of the same requests would be the same.
-      const [shared, own] = [buildRequest({}), buildRequest({})];
+      const [shared, unshared] = [buildRequest({}), buildRequest({})];
       const stopped = RequestsWriter.create(open.store, first);
       const running = RequestsWriter.create(open.store, second);
-      const written = stopped.write(appId, [shared, own], async (commit) => {
+      const written = stopped.write(appId, [shared, unshared], async (commit) => {
         await standStill();
         await running.write(appId, [shared]);
         await commit();
@@ -72,7 +72,7 @@ describeWithRedis('a process that stood still until its leases expired', () => {
       await expect(written).rejects.toThrow(LeaseLost);
       jest.restoreAllMocks();
       // What it did not write comes again.
-      await stopped.write(appId, [shared, own]);
+      await stopped.write(appId, [shared, unshared]);
       const sql = `SELECT sum(n) AS requests FROM counts_per_day_v1 WHERE app_id = {app_id:UInt32} AND measure = 'requests'`;
       const logged = 'SELECT count() AS requests FROM request_logs_v1 WHERE app_id = {app_id:UInt32}';
       const count = async (statement: string) =>

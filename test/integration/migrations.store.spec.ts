@@ -17,12 +17,12 @@ WHERE database = currentDatabase() AND NOT startsWith(name, '.') ORDER BY name`;
 describe('migrate', () => {
   let open: OpenStore;
   let store: ClickHouse;
-  let known: Migration[];
+  let migrations: Migration[];
 
   beforeEach(async () => {
     open = await openEmptyStore();
     store = open.store;
-    known = await readMigrations();
+    migrations = await readMigrations();
   });
 
   afterEach(() => open.remove());
@@ -36,9 +36,9 @@ describe('migrate', () => {
 
   it('takes an empty store to this version, and enters each migration once', async () => {
     const applied = await migrate(store);
-    expect(applied.map(({ name }) => name)).toEqual(known.map(({ name }) => name));
+    expect(applied.map(({ name }) => name)).toEqual(migrations.map(({ name }) => name));
     expect(await entered()).toEqual(
-      known.map(({ version, name, checksum }) => ({ version, name, checksum })),
+      migrations.map(({ version, name, checksum }) => ({ version, name, checksum })),
     );
     const names = (await schema()).map(({ name }) => name);
     expect(names).toEqual(expect.arrayContaining(['requests', 'request_logs_v1', 'counts_per_15m_v1']));
@@ -52,10 +52,10 @@ describe('migrate', () => {
   });
 
   it('applies what a newer version adds, and keeps the data', async () => {
-    await migrate(store, known.slice(0, 4));
+    await migrate(store, migrations.slice(0, 4));
     const [before] = await secrets();
     expect((await migrate(store)).map(({ version }) => version)).toEqual(
-      known.slice(4).map(({ version }) => version),
+      migrations.slice(4).map(({ version }) => version),
     );
     expect(await secrets()).toEqual([before]);
   });
@@ -105,7 +105,7 @@ describe('migrate', () => {
       await migrate(store);
       await leave(buildBatch());
       store = await reopen(open);
-      const views = known
+      const views = migrations
         .flatMap(({ statements }) => statements)
         .filter((sql) => sql.includes('CREATE MATERIALIZED VIEW IF NOT EXISTS'));
       for (const sql of views)
@@ -117,7 +117,7 @@ describe('migrate', () => {
     });
 
     it('is of no view that was altered: its blocks would get other tokens', () => {
-      const statements = known.flatMap(({ statements }) => statements);
+      const statements = migrations.flatMap(({ statements }) => statements);
       expect(statements.filter((sql) => /\bMODIFY QUERY\b/.test(sql))).toEqual([]);
     });
   });
@@ -126,14 +126,14 @@ describe('migrate', () => {
     // Cut behind each statement of each migration in turn; each time the next try begins with the first
     // statement.
     await migrate(store, []);
-    for (const { version, statements } of known) {
+    for (const { version, statements } of migrations) {
       for (let cut = 1; cut <= statements.length; cut++)
         for (const statement of statements.slice(0, cut)) await store.command(statement);
-      await migrate(store, known.slice(0, version));
+      await migrate(store, migrations.slice(0, version));
     }
     const interrupted = await schema();
     expect(await secrets()).toHaveLength(1);
-    expect(await entered()).toHaveLength(known.length);
+    expect(await entered()).toHaveLength(migrations.length);
     await open.remove();
     open = await openEmptyStore();
     store = open.store;
@@ -159,8 +159,8 @@ describe('migrate', () => {
   });
 
   it('rejects a file that was changed after it was applied, and then applies nothing', async () => {
-    await migrate(store, known.slice(0, 3));
-    const changed = known.map((migration) =>
+    await migrate(store, migrations.slice(0, 3));
+    const changed = migrations.map((migration) =>
       migration.version === 2 ? { ...migration, checksum: 'other' } : migration,
     );
     const refusal = migrate(store, changed);
@@ -171,9 +171,9 @@ describe('migrate', () => {
 
   it('rejects a store that is ahead of this version', async () => {
     await migrate(store);
-    const refusal = migrate(store, known.slice(0, -1));
+    const refusal = migrate(store, migrations.slice(0, -1));
     await expect(refusal).rejects.toThrow(MigrationError);
-    await expect(refusal).rejects.toThrow(known.at(-1)!.name);
+    await expect(refusal).rejects.toThrow(migrations.at(-1)!.name);
   });
 });
 
@@ -196,13 +196,13 @@ describe('readMigrations', () => {
   it('splits a file at its marks alone, not at semicolons, and knows it by its content', async () => {
     write('0001_a.sql', "-- first\nSELECT ';';\n-- statement\nSELECT 2 -- statement\n");
     write('README.md', 'not a migration');
-    const [one] = await readMigrations(directory);
-    expect(one!.statements).toEqual(["-- first\nSELECT ';'", 'SELECT 2 -- statement']);
-    expect(one!.clustered).toEqual(one!.statements);
-    expect(one!.checksum).toMatch(/^[0-9a-f]{64}$/);
+    const [migration] = await readMigrations(directory);
+    expect(migration!.statements).toEqual(["-- first\nSELECT ';'", 'SELECT 2 -- statement']);
+    expect(migration!.clustered).toEqual(migration!.statements);
+    expect(migration!.checksum).toMatch(/^[0-9a-f]{64}$/);
     write('0001_a.sql', "-- first\nSELECT ';';\n-- statement\nSELECT 2 -- statement\n ");
     const [changed] = await readMigrations(directory);
-    expect(changed!.checksum).not.toBe(one!.checksum);
+    expect(changed!.checksum).not.toBe(migration!.checksum);
   });
 
   it('reads the lines and statements of a cluster beside those of a single server', async () => {
@@ -217,9 +217,9 @@ SELECT 2;
 SELECT 3;
 `,
     );
-    const [one] = await readMigrations(directory);
-    expect(one!.statements).toEqual([single, 'SELECT 3']);
-    expect(one!.clustered).toEqual([
+    const [migration] = await readMigrations(directory);
+    expect(migration!.statements).toEqual([single, 'SELECT 3']);
+    expect(migration!.clustered).toEqual([
       "CREATE TABLE {database}.x ON CLUSTER {cluster}\n(\n    n UInt8\n)\nENGINE = ReplicatedMergeTree('{shard}', '{replica}')",
       'SELECT 2',
       'SELECT 3',

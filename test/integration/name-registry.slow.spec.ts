@@ -151,8 +151,8 @@ describe('NameRegistry', () => {
         ? ClickHouse.openSocket(open.config, connection)
         : await ClickHouse.open(open.config);
       const command = RequestsWriter.create(other, connection?.coordinator ?? coordinator);
-      const by = (one: RequestsWriter, said: Omit<ConsumerRecord, 'identifier'>) => {
-        writer = one;
+      const by = (reporter: RequestsWriter, said: Omit<ConsumerRecord, 'identifier'>) => {
+        writer = reporter;
         return seen(said);
       };
       try {

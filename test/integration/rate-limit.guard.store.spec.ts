@@ -22,7 +22,7 @@ import {
 @Controller()
 class RoutesController {
   @Get('one')
-  one() {
+  first() {
     return {};
   }
 

@@ -58,7 +58,7 @@ describe('RequestLogsRepository', () => {
     const estimate = `SELECT toUInt32(sum(rows)) AS n FROM (EXPLAIN ESTIMATE ${sql})`;
     const [{ n } = { n: 0 }] = await open.store.rows<{ n: number }>('test.estimate', estimate, params);
     jest.restoreAllMocks();
-    return { rows, left: n };
+    return { rows, remaining: n };
   };
 
   it('leaves out by the primary index all that was shown before, on the last page as on the first', async () => {
@@ -70,7 +70,7 @@ describe('RequestLogsRepository', () => {
         timestamp: timestamp - shown * STEP_MS,
         request_uuid: '00000000-0000-0000-0000-000000000000',
       };
-      const { rows, left: remaining } = await page(window, after);
+      const { rows, remaining } = await page(window, after);
       expect(toKey(rows.at(0)).timestamp).toBe(after.timestamp - STEP_MS);
       // Parts begin and end inside a granule: a few more rows than there are.
       expect(remaining).toBeLessThanOrEqual(ROWS - shown + 12 * GRANULE);
@@ -102,7 +102,7 @@ describe('RequestLogsRepository', () => {
   });
 
   it('leaves out by the primary index what is outside of the window, and other apps', async () => {
-    const { rows, left: remaining } = await page({ start: end - 1_000 * STEP_MS, end });
+    const { rows, remaining } = await page({ start: end - 1_000 * STEP_MS, end });
     expect(rows).toHaveLength(PAGE);
     expect(remaining).toBeLessThanOrEqual(1_000 + 4 * GRANULE);
   });

@@ -12,13 +12,14 @@ import { requestsBetween } from '../../src/entry/demo/generator.js';
 import { Loader, listBlocks } from '../../src/entry/demo/loader.js';
 import { SeedProgress } from '../../src/entry/demo/progress-log.js';
 import { seedDemo } from '../../src/entry/demo/seed.js';
-import { DAY_MS, SLOT_MS } from '../../src/entry/demo/traffic-curve.js';
+import { SLOT_MS } from '../../src/entry/demo/traffic-curve.js';
+import { DAY_MS } from '../../src/shared/time/units.js';
 
 const NOW = Date.now();
 /** A sample of ten weeks instead of 13 months; the seed takes its beginning from the app. */
 const ORIGIN = Math.floor((NOW - 72 * DAY_MS) / DAY_MS) * DAY_MS;
 const MINUTE_MS = 60_000;
-/** The starts: first, right again, a little later, and after a gap of which a part becomes sums. */
+/** The starts: first, right again, a little later, and after a gap. A part of the gap becomes sums. */
 const FIRST = NOW - 40 * DAY_MS;
 const LATER = FIRST + 100 * MINUTE_MS;
 

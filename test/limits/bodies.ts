@@ -27,7 +27,7 @@ const NEARLY_REFUSED = 90;
 const UNPACKS_TO_MUCH = /Payload too large: unpacks to more than 100 times its size/;
 const MINUTE_MS = 60_000;
 
-/** At most so many bytes of repeated ones. */
+/** Copies of `repeated`, one after another: as many whole ones as fit into `bytes`. */
 const fill = (repeated: Buffer | string, bytes: number) => {
   const unit = Buffer.from(repeated);
   return Buffer.alloc(Math.floor(bytes / unit.length) * unit.length, unit);

@@ -244,7 +244,7 @@ describe('two teams are served, and what they sent is there, beside', () => {
       }),
     ));
 
-  it('an app whose log files are large, all of which get in', () =>
+  it('an app whose log files are large; all of them get in', () =>
     run({}, (testBed) =>
       attack(testBed, 'large log files', async (attacker) => {
         // 5 MB unpacked each, and one of 30 MB.
@@ -403,7 +403,7 @@ async function countAll(attacker: Attacker, resource: string): Promise<number> {
   return count;
 }
 
-/** Reads a list, of which it takes nothing for so long; resolves to the number of its items. */
+/** Reads a list, but takes nothing of it for `afterMs`; resolves to the number of its items. */
 async function readLate(attacker: Attacker, path: string, afterMs: number): Promise<number> {
   const { team, service } = attacker;
   const startedAt = performance.now();
@@ -417,7 +417,7 @@ async function readLate(attacker: Attacker, path: string, afterMs: number): Prom
   return (JSON.parse(body) as PageBody<object>).data.length;
 }
 
-/** Does the work for each item, so many at once. */
+/** Does the work for each item, `atOnce` items at a time. */
 async function inParallel<T>(
   atOnce: number,
   items: readonly T[],

@@ -4,7 +4,7 @@ import { buildLogItem, buildSync } from '../collector/setup/messages.js';
 
 type Kind = 'startup' | 'sync' | 'log';
 
-/** A message of which any number of copies can be sent. */
+/** A message that can be sent in any number of copies. */
 export interface Prepared {
   kind: Kind;
   body: Buffer<ArrayBuffer>;
@@ -24,8 +24,8 @@ export function renewed(kind: Kind, body: Prepared['body'], uuid: string): Prepa
 }
 
 /**
- * A `startup` that names the endpoints with the numbers from `first` on, in paths of at least so many
- * characters.
+ * A `startup` that names `count` endpoints with the numbers from `first` on. Their paths have at least
+ * `pathLength` characters.
  */
 export function startupWith(first: number, count: number, pathLength = 0): Prepared {
   const paths = list(count, (n) => {
@@ -41,7 +41,7 @@ export function consumersWith(first: number, count: number): Prepared {
   });
 }
 
-/** A `sync` that counts one request of each of so many consumers on an endpoint of its own. */
+/** A `sync` that counts one request of each of `count` consumers, each on an endpoint of its own. */
 export function countsWith(first: number, count: number): Prepared {
   return syncWith({
     requests: list(
@@ -70,7 +70,7 @@ export function syncWith({
 }
 
 /**
- * A log file of so many requests with two bodies of so many characters each, which unpacks to some fifty
+ * A log file of `count` requests with two bodies of `bodyLength` characters each. It unpacks to some fifty
  * times its size.
  */
 export function logWith(count: number, bodyLength: number): Prepared {

@@ -28,7 +28,7 @@ export class RawConnection {
     return connection;
   }
 
-  /** So many of them. */
+  /** Opens `count` connections. */
   static async openAll(url: string, count: number): Promise<RawConnection[]> {
     const all: RawConnection[] = [];
     for (let at = 0; at < count; at += OPENED_AT_ONCE)

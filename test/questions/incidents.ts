@@ -11,7 +11,7 @@ const DAY_MS = 24 * HOUR_MS;
 const TODAY = Math.floor(Date.now() / DAY_MS) * DAY_MS;
 const DAYS = 7;
 
-/** The time of an hour of the day so many days ago, in milliseconds since the epoch. */
+/** The time `hour`:`minute` on the day `daysAgo` days before today, in milliseconds since the epoch. */
 export const at = (daysAgo: number, hour = 0, minute = 0) =>
   TODAY - daysAgo * DAY_MS + hour * HOUR_MS + minute * 60_000;
 

@@ -15,7 +15,9 @@ const VERSIONS = versionsOfReleases();
 describe('the fixtures of releases', () => {
   it('are there for this version and for each that the changelog dates', () => {
     const released = [...readFileSync('CHANGELOG.md', 'utf8').matchAll(/^## \[(\d+\.\d+\.\d+)\] - /gm)];
-    expect(VERSIONS).toEqual(expect.arrayContaining([PRODUCT_VERSION, ...released.map(([, one]) => one)]));
+    expect(VERSIONS).toEqual(
+      expect.arrayContaining([PRODUCT_VERSION, ...released.map(([, version]) => version)]),
+    );
   });
 
   it.each(VERSIONS)('%s: its migrations are unchanged', async (version) => {

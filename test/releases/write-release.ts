@@ -127,7 +127,9 @@ async function fill(config: Config) {
     );
     await writer.close();
     await admin.endpoints.setExcluded(appId, 'GET', '/admin', true);
-    const pieces = finish(encodePieces('requests', [pending], (one) => toRequestRow(appId, one, first!.ids)));
+    const pieces = finish(
+      encodePieces('requests', [pending], (request) => toRequestRow(appId, request, first!.ids)),
+    );
     return { key, revokedKey, appId, batch: { id: uuid('batch'), pieces } };
   } finally {
     await store.close();

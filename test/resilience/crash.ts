@@ -35,7 +35,7 @@ export class CrashSite {
 
 /**
  * When to kill a command, in milliseconds from its start: at random, but not before it has begun to write,
- * nor after its end, both of which are learnt on the way.
+ * nor after its end. Both times are learnt on the way.
  */
 export class Moments {
   private from = 0;

@@ -186,7 +186,9 @@ describeEmbedded('a store whose data is damaged', () => {
         expect.objectContaining({
           table,
           status: missing === 1 ? 'missing' : 'damaged',
-          damage: [expect.objectContaining({ what: expect.stringMatching(finding.split(': ').at(-1)!) })],
+          damage: [
+            expect.objectContaining({ description: expect.stringMatching(finding.split(': ').at(-1)!) }),
+          ],
         }),
       ]);
       expect(checks.map((check) => check.table)).toEqual(

@@ -11,7 +11,7 @@ import { CrashSite, KILLS, Moments, SEED, randomFrom } from './crash.js';
 
 /** Some batches of an import, the last one not full. */
 const LINES = 12_000;
-/** After so many kills on one directory, an import is left alone. */
+/** After this number of kills on one directory, an import may run to its end. */
 const KILLS_IN_A_ROW = 8;
 
 /** Each line has a time and both sizes. */
@@ -131,8 +131,8 @@ describeEmbedded(`an import that is killed ${KILLS} times at random (CRASH_SEED=
   };
 
   /**
-   * Opens the directory; gives how many requests were acknowledged, all of which are there, and how many rows
-   * there are.
+   * Opens the directory; gives how many requests were acknowledged, and how many rows there are. Expects that
+   * all acknowledged requests are there.
    */
   async function readState(crashed: CrashSite): Promise<{ acknowledged: number; written: number }> {
     const [row] = await call<Record<string, number>>(crashed, ACKNOWLEDGED);

@@ -4,7 +4,7 @@ import { Config } from '../../src/config/config.js';
 import { describeEmbedded } from '../setup/store.js';
 import { CrashSite, KILLS, Moments, SEED, randomFrom } from './crash.js';
 
-/** After so many kills on one directory, a migration is left alone. */
+/** After this number of kills on one directory, a migration may run to its end. */
 const KILLS_IN_A_ROW = 8;
 
 const SCHEMA = `

@@ -70,7 +70,7 @@ async function passesForWhole(format: Format, bytes: Buffer): Promise<boolean> {
   }
 }
 
-/** Passes bytes between a client and the service, and cuts the connection after so many of the response's. */
+/** Passes bytes between a client and the service; cuts the connection after `bytes` bytes of the response. */
 async function cutAfter(base: string, bytes: number): Promise<{ url: string; close: () => void }> {
   const { hostname, port } = new URL(base);
   const server: Server = createServer((client) => {

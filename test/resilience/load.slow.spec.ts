@@ -44,11 +44,11 @@ describe(`${CONNECTIONS} connections that ask for ${TIMES_TOO_MUCH} times what c
     );
 
   /** Seconds until the latency of half a second is what it was before. */
-  const secondsTo = async (normalMs: number, one: Connections): Promise<number> => {
+  const secondsTo = async (normalMs: number, connections: Connections): Promise<number> => {
     const started = performance.now();
     while (performance.now() - started < 30_000) {
       const begun = performance.now();
-      if (p95(await one.press(0.5)) <= normalMs) return (begun - started) / 1000;
+      if (p95(await connections.press(0.5)) <= normalMs) return (begun - started) / 1000;
     }
     return Infinity;
   };
@@ -56,20 +56,20 @@ describe(`${CONNECTIONS} connections that ask for ${TIMES_TOO_MUCH} times what c
   it(
     'get responses or clean 503s, in bounded memory, and all is as before in seconds',
     async () => {
-      const one = new Connections(target(), 1);
+      const single = new Connections(target(), 1);
       const few = new Connections(target(), 16);
       const many = new Connections(target(), CONNECTIONS);
-      const whole = (await one.call()).text;
+      const whole = (await single.call()).text;
       await few.press(1);
       const capacity = (await few.press(2)).length / 2;
-      const normalMs = p95(await one.press(1));
+      const normalMs = p95(await single.press(1));
       const before = api.memory.rssMb;
 
-      let most = before;
+      let peak = before;
       const watch = new AbortController();
       const watching = (async () => {
         while (!watch.signal.aborted) {
-          most = Math.max(most, api.memory.rssMb);
+          peak = Math.max(peak, api.memory.rssMb);
           await pause(100);
         }
       })();
@@ -77,7 +77,7 @@ describe(`${CONNECTIONS} connections that ask for ${TIMES_TOO_MUCH} times what c
       watch.abort();
       await watching;
       // Nobody's idea of normal is exact: what a busy machine adds now and then is no sign of strain.
-      const recovered = await secondsTo(normalMs * 2 + 5, one);
+      const recovered = await secondsTo(normalMs * 2 + 5, single);
 
       const good = samples.filter(({ status, text }) => status === 200 && text === whole);
       const refused = samples.filter(({ status, text }) => status === 503 && text === UNAVAILABLE);
@@ -86,16 +86,16 @@ describe(`${CONNECTIONS} connections that ask for ${TIMES_TOO_MUCH} times what c
           `${samples.length} answers: ${good.length} whole, ${refused.length} refused, ` +
           `${samples.length - good.length - refused.length} wrong; p95 ${Math.round(normalMs)} ms before, ` +
           `${Math.round(p95(samples))} ms under load, as before after ${recovered.toFixed(1)} s; ` +
-          `memory ${Math.round(before)} MiB before, ${Math.round(most)} MiB at most\n`,
+          `memory ${Math.round(before)} MiB before, ${Math.round(peak)} MiB at most\n`,
       );
       expect(
         samples.filter((sample) => !good.includes(sample) && !refused.includes(sample)).slice(0, 5),
       ).toEqual([]);
       expect(good.length).toBeGreaterThan(0);
       expect(recovered).toBeLessThanOrEqual(RECOVERED_WITHIN_S);
-      expect(most - before).toBeLessThan(MOST_GROWTH_MIB);
+      expect(peak - before).toBeLessThan(MOST_GROWTH_MIB);
       expect(api.isRunning).toBe(true);
-      for (const connections of [one, few, many]) connections.close();
+      for (const connections of [single, few, many]) connections.close();
     },
     90_000 + SECONDS * 1000,
   );

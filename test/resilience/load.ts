@@ -26,7 +26,7 @@ export class Connections {
     this.agent = new Agent({ keepAlive: true, maxSockets: count });
   }
 
-  /** Asks on all connections for so long, at most so many times a second altogether. */
+  /** Asks on all connections for `seconds`, altogether at most `perSecond` times a second. */
   async press(seconds: number, perSecond = Infinity): Promise<Sample[]> {
     const samples: Sample[] = [];
     const end = performance.now() + seconds * 1000;

@@ -14,7 +14,7 @@ const LOG_FILTERS = [
   'start=2020-01-01',
 ];
 
-/** So many requests a minute make an app so dense that a long window of its logs is looked at in steps. */
+/** An app with this number of requests a minute is dense: a long window of its logs is looked at in steps. */
 export const DENSE = 60;
 
 /**
@@ -144,7 +144,7 @@ export function listQueries(appId: number): { path: string; body: object }[] {
   ];
 }
 
-/** The same for exports and spans, of which a key reads two files at once. */
+/** The same for exports and spans. A key reads at most two of these files at once. */
 export function listFiles(appId: number): { path: string; body: object }[] {
   const since = new Date(Date.now() - 26 * HOUR_MS).toISOString();
   const bodies = [

@@ -100,8 +100,8 @@ function findBodyErrors({ content }: Documented, { headers, text }: HttpResponse
 }
 
 function compileValidator(schema: object): ValidateFunction {
-  const known = compiled.get(schema);
-  if (known) return known;
+  const cached = compiled.get(schema);
+  if (cached) return cached;
   const absolute = JSON.parse(
     JSON.stringify(schema).replaceAll('"#/components/', '"api#/components/'),
   ) as AnySchemaObject;

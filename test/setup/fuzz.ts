@@ -51,9 +51,12 @@ const malicious = fc.oneof(
 );
 
 /** Requests of an operation: every parameter absent, valid or malicious; what is required is always there. */
-export function arbitraryRequests(operation: Operation, known: Readonly<Record<string, readonly string[]>>) {
+export function arbitraryRequests(
+  operation: Operation,
+  knownValues: Readonly<Record<string, readonly string[]>>,
+) {
   const values = operation.parameters.map((parameter) => {
-    const sent = arbitraryValues(parameter, known[parameter.name] ?? []);
+    const sent = arbitraryValues(parameter, knownValues[parameter.name] ?? []);
     return parameter.in === 'path'
       ? sent.filter(({ raw }) => raw !== '')
       : fc.option(sent, { nil: undefined });
@@ -68,7 +71,7 @@ export function texts(): fc.Arbitrary<string> {
   return malicious;
 }
 
-function arbitraryValues(parameter: Parameter, known: readonly string[]): fc.Arbitrary<Sent> {
+function arbitraryValues(parameter: Parameter, knownValues: readonly string[]): fc.Arbitrary<Sent> {
   const { name, in: place } = parameter;
   const sent = (isValid: boolean) => (text: string) => ({
     name,
@@ -78,7 +81,10 @@ function arbitraryValues(parameter: Parameter, known: readonly string[]): fc.Arb
   });
   const bad = badValues(parameter).map(({ value }) => value);
   const good = goodTexts(parameter);
-  const valid = [...(known.length > 0 ? [fc.constantFrom(...known)] : []), ...(good ? [good] : [])];
+  const valid = [
+    ...(knownValues.length > 0 ? [fc.constantFrom(...knownValues)] : []),
+    ...(good ? [good] : []),
+  ];
   return fc.oneof(
     ...(valid.length > 0 ? [{ weight: 6, arbitrary: fc.oneof(...valid).map(sent(true)) }] : []),
     { weight: 2, arbitrary: fc.constantFrom(...bad).map(sent(false)) },

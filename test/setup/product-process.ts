@@ -87,14 +87,14 @@ export class ProductProcess {
     env: NodeJS.ProcessEnv,
     options: ProgramOptions = {},
   ): Promise<ProductProcess> {
-    const own = {
+    const addresses = {
       HOST: '127.0.0.1',
       PORT: String(await freePort()),
       COLLECTOR_PORT: String(await freePort()),
       COLLECTOR_GRPC_PORT: String(await freePort()),
       METRICS_PORT: String(await freePort()),
     };
-    const product = new ProductProcess(args, { ...own, ...env }, options);
+    const product = new ProductProcess(args, { ...addresses, ...env }, options);
     product.spawn();
     return product;
   }

@@ -1,6 +1,6 @@
 const GRAINS = ['minute', '15m', '15m_by_consumer', 'hour', 'day'] as const;
 
-/** The tables that keep how many requests there were, of which status, and how times and sizes are spread. */
+/** The tables that keep how many requests there were of each status, and how times and sizes are spread. */
 export const COUNTS_TABLES = GRAINS.map((grain) => `counts_per_${grain}_v1`);
 
 /** What a table says, however its rows are merged, as the values of one app. */

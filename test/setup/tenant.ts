@@ -71,13 +71,13 @@ export class Tenant {
   ) {}
 
   static async create(app: TestApp): Promise<Tenant> {
-    const own = spares.get(app) ?? { blocks: 0, tenants: Promise.resolve([]) };
-    spares.set(app, own);
-    const left = own.tenants.then((tenants) =>
-      tenants.length > 0 ? tenants : Tenant.createBlock(app, FIRST_ID * (own.blocks += 1)),
+    const ownSpares = spares.get(app) ?? { blocks: 0, tenants: Promise.resolve([]) };
+    spares.set(app, ownSpares);
+    const available = ownSpares.tenants.then((tenants) =>
+      tenants.length > 0 ? tenants : Tenant.createBlock(app, FIRST_ID * (ownSpares.blocks += 1)),
     );
-    own.tenants = left.then((tenants) => tenants.slice(1));
-    return (await left)[0]!;
+    ownSpares.tenants = available.then((tenants) => tenants.slice(1));
+    return (await available)[0]!;
   }
 
   /** Makes the rows that the commands would make. */

@@ -46,7 +46,7 @@ const parse = (file: string): unknown =>
   load(readFileSync(file, 'utf8'), { schema: CORE_SCHEMA.withTags(mergeTag) });
 const listServices = (file: string) =>
   Object.entries((parse(file) as { services: Record<string, Service> }).services);
-const findService = (file: string, name: string) => listServices(file).find(([one]) => one === name)![1];
+const findService = (file: string, name: string) => listServices(file).find(([key]) => key === name)![1];
 /** The script of a service, as the shell gets it from docker compose. */
 const findScript = (file: string, name: string) =>
   findService(file, name).command!.at(-1)!.replaceAll('$$', '$');
@@ -144,9 +144,9 @@ describe.each(COMPOSE)('passwords in %s', (file) => {
   });
 
   it('are in no argument', () => {
-    const texts = listServices(file).flatMap(([, one]) => [
-      ...(one.entrypoint ?? []),
-      ...(one.command ?? []),
+    const texts = listServices(file).flatMap(([, service]) => [
+      ...(service.entrypoint ?? []),
+      ...(service.command ?? []),
     ]);
     for (const text of texts) expect(text).not.toMatch(/--password|--param_|--requirepass|redis-cli .*-a\b/);
   });
@@ -204,7 +204,7 @@ it.each([
   expect(env_file).toEqual([{ path: '.env', required: false }]);
 });
 
-it('the image has the command of which the documents speak', () => {
+it('the image has the command that the documents name', () => {
   const text = readFileSync('Dockerfile', 'utf8');
   expect(text).toContain('chmod 755 dist/cli.cjs');
   expect(text).toContain('ln -s /app/dist/cli.cjs /usr/local/bin/request-analytics');
@@ -253,8 +253,8 @@ describe('docker-compose.yml', () => {
   /** The variables of a service in its container. */
   const findEnvironment = (name: string) => {
     const { environment = {}, env_file = [] } = findService(file, name);
-    const own = Object.entries(environment).map(([key, value]) => [key, interpolate(value, dotEnv)]);
-    return { ...(env_file.length > 0 && dotEnv), ...Object.fromEntries(own) } as Record<string, string>;
+    const entries = Object.entries(environment).map(([key, value]) => [key, interpolate(value, dotEnv)]);
+    return { ...(env_file.length > 0 && dotEnv), ...Object.fromEntries(entries) } as Record<string, string>;
   };
 
   it.each(['api', 'collector', 'cli'])(

@@ -27,8 +27,8 @@ const PERMISSIVE = [
 const OF_TOOLS = [...PERMISSIVE, 'CC-BY-4.0', 'CC0-1.0', 'MPL-2.0'];
 
 const terms = (licence: string) => licence.replace(/[()]/g, '').split(/ (?:AND|OR) /);
-const beyond = (allowed: readonly string[]) => (one: { licence: string }) =>
-  !terms(one.licence).every((term) => allowed.includes(term));
+const beyond = (allowed: readonly string[]) => (dependency: { licence: string }) =>
+  !terms(dependency.licence).every((term) => allowed.includes(term));
 
 describe('the supply chain', () => {
   it('names exact versions, from the registry alone', () => {
@@ -102,11 +102,11 @@ describe('the supply chain', () => {
     );
     expect(sbom.components.every(({ purl }) => purl.startsWith('pkg:npm/'))).toBe(true);
     expect(sbom.metadata.component.name).toBe(manifest.name);
-    const known = new Set(sbom.components.map((component) => component['bom-ref']));
+    const knownRefs = new Set(sbom.components.map((component) => component['bom-ref']));
     expect(sbom.dependencies[0]!.dependsOn.length).toBeGreaterThan(30);
-    expect(sbom.dependencies.flatMap(({ dependsOn }) => dependsOn).filter((ref) => !known.has(ref))).toEqual(
-      [],
-    );
+    expect(
+      sbom.dependencies.flatMap(({ dependsOn }) => dependsOn).filter((ref) => !knownRefs.has(ref)),
+    ).toEqual([]);
   });
 
   it('lists the licences of what it ships', () => {

@@ -18,10 +18,13 @@ const text = execFileSync('npm', ['sbom', '--package-lock-only', '--sbom-format'
 const sbom = JSON.parse(text) as Sbom;
 const kept = new Set(shipped.map(({ name, version }) => `${name}@${version}`));
 const components = sbom.components.filter(({ name, version }) => kept.has(`${name}@${version}`));
-const known = new Set(components.map((component) => component['bom-ref']));
+const knownRefs = new Set(components.map((component) => component['bom-ref']));
 const dependencies = sbom.dependencies
-  .filter(({ ref }, index) => index === 0 || known.has(ref))
-  .map(({ ref, dependsOn }) => ({ ref, dependsOn: dependsOn.filter((reference) => known.has(reference)) }));
+  .filter(({ ref }, index) => index === 0 || knownRefs.has(ref))
+  .map(({ ref, dependsOn }) => ({
+    ref,
+    dependsOn: dependsOn.filter((reference) => knownRefs.has(reference)),
+  }));
 // npm names the project by its directory.
 const metadata = { ...sbom.metadata, component: { ...sbom.metadata.component, name: manifest.name } };
 process.stdout.write(`${JSON.stringify({ ...sbom, metadata, components, dependencies }, null, 2)}\n`);

@@ -17,16 +17,16 @@ function createRedactor(options: Partial<RedactionOptions>): Redactor {
 }
 
 /** The text of a redacted body; one that is no JSON is stored as a JSON string. */
-function redactBody(body: string, own = redactor): string | null {
+function redactBody(body: string, ownRedactor = redactor): string | null {
   const captured_json = toCaptureJson({ ...EMPTY_CAPTURE, request_body_json: body });
-  const redacted = finish(own.redactRequest({ url: '/', path: '/', consumer: null, captured_json }));
+  const redacted = finish(ownRedactor.redactRequest({ url: '/', path: '/', consumer: null, captured_json }));
   const { request_body_json } = JSON.parse(redacted.captured_json) as { request_body_json: string };
   return toBodyJson(body) === body ? request_body_json : (JSON.parse(request_body_json) as string);
 }
 
-function redactHeader(name: string, value: string, own = redactor): string | undefined {
+function redactHeader(name: string, value: string, ownRedactor = redactor): string | undefined {
   const captured_json = toCaptureJson({ ...EMPTY_CAPTURE, request_headers: [[name, value]] });
-  const redacted = finish(own.redactRequest({ url: '/', path: '/', consumer: null, captured_json }));
+  const redacted = finish(ownRedactor.redactRequest({ url: '/', path: '/', consumer: null, captured_json }));
   return (JSON.parse(redacted.captured_json) as { request_headers: string[][] }).request_headers[0]?.[1];
 }
 
@@ -340,25 +340,25 @@ describe('Redactor', () => {
 
   it('leaves a body JSON, and has the paths of one that is none', () => {
     expect([redactBody(CARD), redactBody(`"${CARD}"`)]).toEqual(['"******"', '"******"']);
-    const own = createRedactor({ jsonPaths: [parseJsonPath('$.size')!] });
-    expect(redactBody('{"size":1}\n{"size":2}', own)).toBe('{"size":"******"}\n{"size":"******"}');
-    expect(redactBody('{"size":1,"b":[', own)).toBe('{"size":"******","b":[');
+    const ownRedactor = createRedactor({ jsonPaths: [parseJsonPath('$.size')!] });
+    expect(redactBody('{"size":1}\n{"size":2}', ownRedactor)).toBe('{"size":"******"}\n{"size":"******"}');
+    expect(redactBody('{"size":1,"b":[', ownRedactor)).toBe('{"size":"******","b":[');
   });
 
   it('masks what is configured, in addition', () => {
-    const own = createRedactor({
+    const ownRedactor = createRedactor({
       headers: ['X-Customer'],
       queryParameters: ['email'],
       jsonPaths: ['$.user.ssn_no', 'cards[*].holder', '$..iban', "$['a b'].c"].map((path) =>
         parseJsonPath(path)!,
       ),
     });
-    expect(redactHeader('x-customer', 'Ann', own)).toBe('******');
-    expect(own.redactUrl('/a?customerEmail=a@b&mail=1')).toBe('/a?customerEmail=******&mail=1');
+    expect(redactHeader('x-customer', 'Ann', ownRedactor)).toBe('******');
+    expect(ownRedactor.redactUrl('/a?customerEmail=a@b&mail=1')).toBe('/a?customerEmail=******&mail=1');
     expect(
       redactBody(
         '{"user":{"ssn_no":"1","x":{"ssn_no":"2"}},"cards":[{"holder":"A"},{"holder":"B"}],"deep":[{"iban":{"n":1}}],"a b":{"c":1},"iban":"X"}',
-        own,
+        ownRedactor,
       ),
     ).toBe(
       '{"user":{"ssn_no":"******","x":{"ssn_no":"2"}},"cards":[{"holder":"******"},{"holder":"******"}],"deep":[{"iban":{"n":"******"}}],"a b":{"c":"******"},"iban":"******"}',
@@ -366,8 +366,10 @@ describe('Redactor', () => {
   });
 
   it('keeps exceptions and forms that are off', () => {
-    const own = createRedactor({ exceptions: ['next-token'], forms: ['jwt'] });
-    expect(own.redactUrl(`/a?next_token=x&token=y&n=${CARD}`)).toBe(`/a?next_token=x&token=******&n=${CARD}`);
+    const ownRedactor = createRedactor({ exceptions: ['next-token'], forms: ['jwt'] });
+    expect(ownRedactor.redactUrl(`/a?next_token=x&token=y&n=${CARD}`)).toBe(
+      `/a?next_token=x&token=******&n=${CARD}`,
+    );
   });
 
   it('changes nothing when it is off', () => {

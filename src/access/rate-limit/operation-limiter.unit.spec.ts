@@ -15,7 +15,7 @@ describe('OperationLimiter', () => {
 
   afterEach(() => jest.useRealTimers());
 
-  /** The `Retry-After` of a request, so many milliseconds after the start; undefined if it is allowed. */
+  /** The `Retry-After` of a request, `atMs` milliseconds after the start; undefined if it is allowed. */
   async function send(atMs: number, key = 'key'): Promise<unknown> {
     jest.setSystemTime(START + atMs);
     try {

@@ -35,7 +35,7 @@ export function readRefusedSenders(store: ClickHouse): Promise<RefusedSender[]> 
 }
 
 /**
- * The same for one app: refusals of its own senders, and of senders of which no app is known. Without
+ * The same for one app: refusals of its own senders, and of senders whose app is not known. Without
  * addresses, because such a sender may belong to another team.
  */
 export const REFUSALS_OF_APP = READ('route, cause', ' AND app_id IN (0, {app_id:UInt32})');

@@ -26,6 +26,7 @@ import { ToInteger, ToTimestamp, ToTimezone } from '../../platform/input/convers
 import { BodyMember } from '../../platform/input/parameters.js';
 import type { CrossFieldValidated, ValidationContext } from '../../platform/input/validation-context.js';
 import { METRICS, type Metric } from './metric-names.js';
+import { HOUR_MS } from '../../shared/time/units.js';
 
 /** In the order of a row. */
 export const GROUP_FIELDS = [
@@ -61,7 +62,6 @@ export const METRIC_FILTERS = {
 export type MetricFilter = Filter<GroupField>;
 
 const MAX_NAMES = 100;
-const HOUR_MS = 3_600_000;
 
 export class QueryMetricsInput extends AppInput implements CrossFieldValidated {
   @FormatMember()

@@ -10,13 +10,13 @@ import type { MetricFilter } from './app-metrics.input.js';
 import { toMetricCondition } from './metric-condition.js';
 import { slicePeriods } from './metric-periods.js';
 import { type MetricsQuery, buildRowCounts, buildStatement } from './metrics-statement.js';
+import { DAY_SECONDS } from '../../shared/time/units.js';
 
 /** Largest number of rows of a response. */
 export const MAX_ROWS = 1_000_000;
 
 /** Longest result that is read at once. */
 const MAX_WHOLE_BYTES = 8 * 1024 * 1024;
-const DAY_SECONDS = 86_400;
 
 const THREADS = 2;
 const ACCURACY_TABLE = 'percentile_accuracy_v1';

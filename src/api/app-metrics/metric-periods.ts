@@ -8,9 +8,8 @@ import {
 } from '../../queries/calendar/periods.js';
 import { type PlacedVersions, type VersionSpan, placeVersions } from '../releases/version-timeline.js';
 import { type Source, chooseSources } from './sources.js';
+import { DAY_MS, MINUTE_SECONDS } from '../../shared/time/units.js';
 
-const DAY_MS = 86_400_000;
-const MINUTE_SECONDS = 60;
 const QUARTER_SECONDS = 900;
 
 export interface PeriodRequest {
@@ -34,7 +33,7 @@ export interface MetricPeriods {
   readonly grains: readonly Grain[];
   /** The tables of their rows. */
   readonly sources: readonly Source[];
-  /** The versions of the buckets, none of which the sources split. */
+  /** The versions of the buckets. The sources split no bucket. */
   readonly versions?: PlacedVersions | undefined;
 }
 

@@ -30,7 +30,7 @@ interface Refusal {
 
 /**
  * For the dashboard's page of an app without data: the senders that were refused in the last 15 minutes, the
- * last one first, at most 50. They are those of the app, and those of which no app is known, which may be of
+ * last one first, at most 50. They are those of the app, and those whose app is not known, which may be of
  * another team. So nothing says where they are. Not an operation of the contract, and so not in the document.
  */
 @ApiExcludeController()

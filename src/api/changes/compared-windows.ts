@@ -1,7 +1,7 @@
 import { minutesRetainedFrom } from '../../config/retention.js';
 import type { Window } from '../../shared/time/window.js';
+import { MINUTE_MS } from '../../shared/time/units.js';
 
-const MINUTE_MS = 60_000;
 export const QUARTER_MS = 15 * MINUTE_MS;
 
 /**

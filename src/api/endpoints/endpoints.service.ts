@@ -11,8 +11,8 @@ import type { ListEndpointsInput } from './endpoints.input.js';
 import { ENDPOINTS_PER_READ, EndpointsRepository } from './endpoints.repository.js';
 import { buildInventory } from './inventory.js';
 import { createPathTest } from './path-test.js';
+import { HOUR_MS } from '../../shared/time/units.js';
 
-const HOUR_MS = 3_600_000;
 /** The requests and consumers of an inventory are of this time. */
 const COUNTED_MS = 30 * 24 * HOUR_MS;
 

@@ -41,9 +41,9 @@ export function* buildInventory(
     const paths = choosePaths(bases, path, beginnings);
     const [shown = path] = paths;
     const documented = { method, path: shown, operation_id, summary, tags, deprecated, sunset };
-    const own = paths.map((one) => toKey(method, one)).filter((key) => !operations.has(key));
-    for (const key of own) operations.set(key, documented);
-    if (own.length > 0) keys.set(documented, own);
+    const routeKeys = paths.map((route) => toKey(method, route)).filter((key) => !operations.has(key));
+    for (const key of routeKeys) operations.set(key, documented);
+    if (routeKeys.length > 0) keys.set(documented, routeKeys);
   }
   const called = new Set<string>();
   const endpoints: Endpoint[] = [];
@@ -69,8 +69,8 @@ export function* buildInventory(
       consumers_30d,
     });
   }
-  const neverCalled = [...keys].flatMap(([operation, own]) =>
-    own.some((key) => called.has(key)) ? [] : operation,
+  const neverCalled = [...keys].flatMap(([operation, routeKeys]) =>
+    routeKeys.some((key) => called.has(key)) ? [] : operation,
   );
   return { endpoints, neverCalled: neverCalled.sort(compareRoutes) };
 }

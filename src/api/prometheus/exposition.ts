@@ -138,11 +138,11 @@ export async function* writeExposition(
     ].join(''),
   );
   const total = isOpenMetrics ? REQUESTS : { ...REQUESTS, name: `${REQUESTS.name}_total` };
-  yield* writeFamily(total, series, isOpenMetrics, (one) => [
-    `${REQUESTS.name}_total${writeLabels(nameLabels(one))} ${toCounter(one.counts.requests)}\n`,
+  yield* writeFamily(total, series, isOpenMetrics, (entry) => [
+    `${REQUESTS.name}_total${writeLabels(nameLabels(entry))} ${toCounter(entry.counts.requests)}\n`,
   ]);
   for (const family of HISTOGRAMS)
-    yield* writeFamily(family, series, isOpenMetrics, (one) => writeHistogram(family, one));
+    yield* writeFamily(family, series, isOpenMetrics, (entry) => writeHistogram(family, entry));
   if (isOpenMetrics) yield Buffer.from('# EOF\n');
 }
 

@@ -126,7 +126,7 @@ export class PrometheusRepository {
     return this.store.rows(scope, 'prometheus.counts', COUNTS(table, conditions), params, options);
   }
 
-  /** @param isExact whether times keep their bins, of which native histograms are made */
+  /** @param isExact whether times keep their bins, which native histograms need */
   findBuckets(scope: AppScope, query: ScrapeQuery, isExact: boolean): Promise<SeriesBuckets[]> {
     const { table, conditions, params, options } = describe(scope, query);
     const timeBin = isExact ? 'toInt32(f.k)' : 'roundDown(toInt32(f.k), {time_bins:Array(Int32)})';
@@ -139,7 +139,7 @@ export class PrometheusRepository {
   }
 }
 
-/** A day is the coarsest period of which a month consists. Days of each consumer are not stored. */
+/** A month consists of whole days, and of no coarser periods. Days of each consumer are not stored. */
 function describe(scope: AppScope, { origin, rankedFrom, routes, limit }: ScrapeQuery) {
   const grain = scope.consumerId === undefined ? 'day' : '15m_by_consumer';
   const conditions = and(...inScope(scope));

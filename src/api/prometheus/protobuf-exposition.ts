@@ -28,8 +28,8 @@ type MetricInit = MessageInitShape<typeof MetricSchema>;
 type HistogramInit = MessageInitShape<typeof HistogramSchema>;
 
 /**
- * 64 buckets per doubling. Bins begin and end half a bin beside the powers of which buckets consist, so a bin
- * is exactly two of them.
+ * 64 buckets per doubling. Bounds of bins are half a bin beside the powers that bound buckets, so a bin is
+ * exactly two buckets.
  */
 const SCHEMA = 6;
 /** Values up to 2 ** -128 are in the bucket of 0, as in Prometheus' own clients. */
@@ -49,14 +49,14 @@ export async function* writeProtobuf(
     label: toPairs({ app_id: id, app_name: name }),
     gauge: { value: 1 },
   }));
-  yield* writeFamily({ ...REQUESTS, name: `${REQUESTS.name}_total` }, series, (one) => ({
-    label: toPairs(nameLabels(one)),
-    counter: { value: toCounter(one.counts.requests) },
+  yield* writeFamily({ ...REQUESTS, name: `${REQUESTS.name}_total` }, series, (entry) => ({
+    label: toPairs(nameLabels(entry)),
+    counter: { value: toCounter(entry.counts.requests) },
   }));
   for (const family of HISTOGRAMS)
-    yield* writeFamily(family, series, (one) => ({
-      label: toPairs(nameLabels(one)),
-      histogram: toHistogram(family, one),
+    yield* writeFamily(family, series, (entry) => ({
+      label: toPairs(nameLabels(entry)),
+      histogram: toHistogram(family, entry),
     }));
 }
 

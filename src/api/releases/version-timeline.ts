@@ -94,5 +94,5 @@ export function placeVersions(
     add(envId, start, findIndex(version));
     add(envId, end, 0);
   }
-  return { starts, indexes, names, cuts: [...cuts].sort((one, other) => one - other) };
+  return { starts, indexes, names, cuts: [...cuts].sort((a, b) => a - b) };
 }

@@ -6,8 +6,7 @@ import { IsTimestamp } from '../../platform/input/constraints.js';
 import { ToInteger, ToTimestamp, ToTimezone } from '../../platform/input/conversions.js';
 import { QueryParameter } from '../../platform/input/parameters.js';
 import type { Interval } from '../../queries/calendar/periods.js';
-
-const HOUR_MS = 3_600_000;
+import { HOUR_MS } from '../../shared/time/units.js';
 
 /** The units that Get Traffic groups by. */
 export type TrafficInterval = Extract<Interval, 'hour' | 'day'>;

@@ -17,8 +17,7 @@ import { framePage } from '../../platform/paging/page.dto.js';
 import { firstWholePeriod, periodBounds, periodStart } from '../../queries/calendar/periods.js';
 import type { GetTrafficInput, TrafficInterval } from './traffic.input.js';
 import { type PeriodSums, TrafficRepository } from './traffic.repository.js';
-
-const DAY_MS = 86_400_000;
+import { DAY_MS } from '../../shared/time/units.js';
 
 @Injectable()
 export class TrafficService {

@@ -3,8 +3,7 @@ import { MEASURES } from '../../api/changes/measure-change.js';
 import { SERVICE_VARIABLES, askService, readAnswer } from './ask-service.js';
 import { count, examples, id, time } from './options.js';
 import { printResult } from './output.js';
-
-const DAY_MS = 86_400_000;
+import { DAY_MS } from '../../shared/time/units.js';
 
 interface ChangesOptions {
   app: number;

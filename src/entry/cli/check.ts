@@ -5,10 +5,10 @@ import { AdminError } from '../../ops/admin/admin.error.js';
 import { SERVICE_VARIABLES, askService, readAnswer } from './ask-service.js';
 import { addRuleFilters, examples, id } from './options.js';
 import { isOutputFailure, printMessage, printResult } from './output.js';
+import { MINUTE_MS } from '../../shared/time/units.js';
 
 const EXIT_DOES_NOT_HOLD = 1;
 const EXIT_NOT_KNOWN = 2;
-const MINUTE_MS = 60_000;
 
 interface CheckOptions {
   app: number;

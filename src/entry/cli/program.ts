@@ -93,11 +93,11 @@ function leaveVersionToReleases(program: Command): void {
   program.parseOptions = (args) => {
     if (args.find((argument) => names.has(argument)) !== 'release') return parseOptions(args);
     const index = options.findIndex(({ long }) => long === '--version');
-    const own = options.splice(index, 1);
+    const version = options.splice(index, 1);
     try {
       return parseOptions(args);
     } finally {
-      options.splice(index, 0, ...own);
+      options.splice(index, 0, ...version);
     }
   };
 }

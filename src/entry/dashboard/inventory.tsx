@@ -26,7 +26,9 @@ export function Inventory() {
   const envId = findEnv({ app, state })?.id;
   const inventory = useLoad(`inventory ${app.id} ${envId ?? ''}`, () => api.inventory(app.id, envId));
   const { data: endpoints, never_called: neverCalled } = inventory.value?.data ?? {};
-  const deprecated = endpoints?.filter((one) => one.deprecated === true || typeof one.sunset === 'string');
+  const deprecated = endpoints?.filter(
+    (endpoint) => endpoint.deprecated === true || typeof endpoint.sunset === 'string',
+  );
   const common = { curl: inventory.value?.curl, isBusy: inventory.isLoading };
   return (
     <main class="overview" id="main">
@@ -162,7 +164,7 @@ function Callers({ deprecated }: { deprecated: readonly Listed[] | undefined }) 
         field: 'path',
         op: 'in',
         value: (deprecated ?? [])
-          .filter((one) => one.method === method)
+          .filter((endpoint) => endpoint.method === method)
           .slice(0, MAX_PATHS)
           .map(({ path }) => path),
       },

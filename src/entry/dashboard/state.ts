@@ -127,7 +127,7 @@ function parseState(search: string): State {
     /^\d{1,10}$/.test(query.get(name) ?? '') ? Number(query.get(name)) : null;
   /** One of the words; undefined if the address has another one or none. */
   const word = <Word extends string>(name: string, words: readonly Word[]) =>
-    words.find((one) => one === query.get(name));
+    words.find((each) => each === query.get(name));
   return {
     view: word('view', ['apps', 'requests', 'errors', 'inventory', 'instances', 'alerts']) ?? 'overview',
     app: number('app'),

@@ -30,7 +30,7 @@ interface NamedRange {
   readonly days?: number;
 }
 
-/** A number of periods, the last of which still runs. */
+/** A number of periods; the last one still runs. */
 const endingNow = (name: string, interval: Interval, count: number): NamedRange => ({
   name,
   interval,
@@ -258,8 +258,8 @@ function shiftDays(time: number, count: number, zone: Zone): number {
 /** Hours later. Where the clock changes by half an hour, one of them has half an hour. */
 function addHours(time: number, count: number, zone: Zone): number {
   let start = time;
-  for (let left = count; left < 0; left++) start = findStart(start - MINUTE, 'hour', zone);
-  for (let left = count; left > 0; left--) {
+  for (let hours = count; hours < 0; hours++) start = findStart(start - MINUTE, 'hour', zone);
+  for (let hours = count; hours > 0; hours--) {
     // The last minute of an hour is at most 59 minutes after its start.
     let last = start + HOUR - MINUTE;
     while (findStart(last, 'hour', zone) !== start) last -= MINUTE;

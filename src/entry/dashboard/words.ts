@@ -15,5 +15,5 @@ export const WORDS = {
   noData: 'There is nothing to evaluate, or not yet.',
   ok: 'The last windows are within the limit.',
   noRoute: 'Requests for paths that the application does not have, often by scanners.',
-  noConsumer: 'Requests of which the application named no customer.',
+  noConsumer: 'Requests whose customer the application did not name.',
 } as const;

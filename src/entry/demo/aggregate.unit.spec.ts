@@ -15,16 +15,18 @@ describe('aggregateCounts', () => {
         const requests = [...requestsBetween(from, from + slots * SLOT_MS, ORIGIN)];
         const sums = aggregateCounts(requests);
         for (let slot = from; slot < from + slots * SLOT_MS; slot += SLOT_MS) {
-          const own = requests.filter(({ timestamp }) => timestamp >= slot && timestamp < slot + SLOT_MS);
+          const slotRequests = requests.filter(
+            ({ timestamp }) => timestamp >= slot && timestamp < slot + SLOT_MS,
+          );
           const added = sums.filter(({ timestamp }) => timestamp >= slot && timestamp < slot + SLOT_MS);
-          expect(total(added.map((sum) => sum.requests))).toBe(own.length);
+          expect(total(added.map((sum) => sum.requests))).toBe(slotRequests.length);
           expect(total(added.map((sum) => sum.bytes_sent))).toBe(
-            total(own.map((request) => request.response_size_bytes ?? 0)),
+            total(slotRequests.map((request) => request.response_size_bytes ?? 0)),
           );
           expect(total(added.map((sum) => sum.bytes_received))).toBe(
-            total(own.map((request) => request.request_size_bytes ?? 0)),
+            total(slotRequests.map((request) => request.request_size_bytes ?? 0)),
           );
-          const times = own.map((request) => findBin(request.response_time_ms / 1000));
+          const times = slotRequests.map((request) => findBin(request.response_time_ms / 1000));
           const bins = added.flatMap((sum) => sum.bins).filter(([measure]) => measure === 'time');
           expect(bins.flatMap(([, k, n]) => Array<number>(n).fill(k)).sort()).toEqual(times.sort());
         }

@@ -10,7 +10,8 @@ import {
   modelResponse,
   modelUnmatchedResponse,
 } from './response-model.js';
-import { DAY_MS, SLOT_MS, expectedVisits, isIncident } from './traffic-curve.js';
+import { DAY_MS } from '../../shared/time/units.js';
+import { SLOT_MS, expectedVisits, isIncident } from './traffic-curve.js';
 import { FAILING, isBroken, isFailing, isSlow } from './trouble.js';
 import { buildUnmatchedUrl, buildUrl, createParameters } from './urls.js';
 

@@ -3,7 +3,8 @@ import { isStaticAssetOrHealthCheck } from '../../sources/decoding/log-exclusion
 import { DEPRECATED, ENDPOINTS, EXCLUDED } from './endpoints.js';
 import type { DemoRequest } from './demo-request.js';
 import { requestsBetween, requestsOfSlot } from './generator.js';
-import { DAY_MS, SLOT_MS } from './traffic-curve.js';
+import { DAY_MS } from '../../shared/time/units.js';
+import { SLOT_MS } from './traffic-curve.js';
 import { BROKEN, FAILING, SLOW } from './trouble.js';
 
 const ORIGIN = Date.UTC(2025, 3, 1);

@@ -8,7 +8,7 @@ import { withCapture } from './capture/capture.js';
 import type { DemoRequest } from './demo-request.js';
 import { requestsBetween } from './generator.js';
 import type { SeedProgress } from './progress-log.js';
-import { DAY_MS } from './traffic-curve.js';
+import { DAY_MS } from '../../shared/time/units.js';
 
 /** The unit of loading, in days since the epoch. One insert of sums has one block. */
 const BLOCK_MS = 10 * DAY_MS;

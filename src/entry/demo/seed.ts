@@ -15,7 +15,7 @@ import { demoKey } from './demo-key.js';
 import { EXCLUDED, createDocument } from './endpoints.js';
 import { Loader, type DemoSample, getSteps, listBlocks } from './loader.js';
 import { SeedProgress } from './progress-log.js';
-import { DAY_MS } from './traffic-curve.js';
+import { DAY_MS } from '../../shared/time/units.js';
 import { RULES, listReleases } from './trouble.js';
 
 const TEAM = 'Demo';

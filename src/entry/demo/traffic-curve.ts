@@ -1,9 +1,9 @@
+import { DAY_MS } from '../../shared/time/units.js';
 /**
  * The unit of generation: the start of a slot determines its requests. It is also the finest bucket of the
  * traffic.
  */
 export const SLOT_MS = 15 * 60_000;
-export const DAY_MS = 86_400_000;
 
 /** Visits in a slot after the growth, averaged over the week. */
 const VISITS = 6.4;

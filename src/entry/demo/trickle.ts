@@ -3,7 +3,8 @@ import { createCapture } from './capture/capture.js';
 import type { DemoRequest } from './demo-request.js';
 import { EXCLUDED } from './endpoints.js';
 import { requestsBetween, requestsOfSlot } from './generator.js';
-import { DAY_MS, SLOT_MS } from './traffic-curve.js';
+import { DAY_MS } from '../../shared/time/units.js';
+import { SLOT_MS } from './traffic-curve.js';
 
 const EVERY_MS = 5_000;
 /** At night the sample has a request in ten minutes, so visitors of the first half-hour get some more. */

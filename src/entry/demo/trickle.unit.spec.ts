@@ -6,7 +6,8 @@ import { parseNdjsonLine } from '../../sources/lines/formats/ndjson.parser.js';
 import { withCapture } from './capture/capture.js';
 import { requestsBetween } from './generator.js';
 import { startTrickle } from './trickle.js';
-import { DAY_MS, SLOT_MS } from './traffic-curve.js';
+import { DAY_MS } from '../../shared/time/units.js';
+import { SLOT_MS } from './traffic-curve.js';
 
 const BUSY = Date.UTC(2026, 10, 18, 14, 10);
 

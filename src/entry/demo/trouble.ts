@@ -1,4 +1,4 @@
-import { DAY_MS } from './traffic-curve.js';
+import { DAY_MS } from '../../shared/time/units.js';
 
 /** Months that the first start loads. The faults begin in their last days and stay. */
 const MONTHS = 13;

@@ -104,7 +104,7 @@ WHERE ${ofTraces} AND consumer_id != 0 AND consumer_id NOT IN {ids:Array(UInt32)
 UNION DISTINCT
 SELECT lower(hex(trace_id)) AS trace FROM spans_v1
 WHERE ${ofTraces} AND kind = 'SERVER' AND (${NAMES_ONE}) AND NOT (${NAMES_IT})`;
-/** A range of traces without the shared ones, of which there may be too many for one statement. */
+/** A range of traces without the shared ones. There may be too many traces for one statement. */
 const UNSHARED = `${OF_TRACES} AND lower(hex(trace_id)) > {after:String} AND lower(hex(trace_id)) <= {last:String}
   AND lower(hex(trace_id)) NOT IN {shared:Array(String)}`;
 /** Greater than all IDs. */

@@ -6,6 +6,7 @@ import { BatchLog } from '../../write/batch-log.js';
 import { WriteGate } from '../../write/write-gate.js';
 import { AdminError } from './admin.error.js';
 import { type StoredTable, buildDelete, findTables } from './stored-tables.js';
+import { DAY_SECONDS, HOUR_MS } from '../../shared/time/units.js';
 
 /** The deleted window of an app: from `since` on and before `until`, in milliseconds since the Unix epoch. */
 interface Window {
@@ -28,8 +29,6 @@ interface DeletedCounts {
   tables: { table: string; rows: number }[];
 }
 
-const HOUR_MS = 3_600_000;
-const DAY_SECONDS = 86_400;
 /** Mutations rewrite parts, which can have many gigabytes. */
 const TIMEOUT_MS = 6 * HOUR_MS;
 

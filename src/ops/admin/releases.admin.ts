@@ -41,9 +41,9 @@ export class ReleasesAdmin {
       throw new AdminError(`A version is a text of 1 to ${MAX_VERSION} characters`);
     if (at > Date.now()) throw new AdminError('A release cannot begin in the future');
     await this.write(appId, name, envs, at);
-    return envs.map((one) => ({
+    return envs.map((env) => ({
       version: name,
-      env: one.name,
+      env: env.name,
       released_at: new Date(at).toISOString(),
     }));
   }

@@ -109,7 +109,8 @@ export class BackupService {
     if (hasHistory) await readApplied(store, await readMigrations());
     for await (const { table, status, damage } of checkTables(store, hasHistory ? undefined : [])) {
       const [first] = damage;
-      if (status !== 'ok') throw new BackupError(`The backup is damaged: ${table}: ${first?.what ?? status}`);
+      if (status !== 'ok')
+        throw new BackupError(`The backup is damaged: ${table}: ${first?.description ?? status}`);
     }
     return this.readStored();
   }

@@ -342,9 +342,9 @@ async function checkData({ store }: DoctorRepository): Promise<Finding[]> {
     if (!next) break;
     const { table, damage } = next.value;
     last = table;
-    for (const { part, what } of damage)
+    for (const { part, description } of damage)
       findings.push({
-        finding: `${table}${part === null || part === '' ? '' : `, part ${part}`}: ${what}`,
+        finding: `${table}${part === null || part === '' ? '' : `, part ${part}`}: ${description}`,
         cure: 'Keep a copy of the data, and see "Stored data is damaged" in docs/recover.md.',
       });
   }

@@ -69,8 +69,8 @@ describe('PageTokens', () => {
   });
 
   it('do not open when any one character was replaced by any other', () => {
-    const altered = Array.from(token).flatMap((own, at) =>
-      ALPHABET.filter((other) => other !== own).map(
+    const altered = Array.from(token).flatMap((character, at) =>
+      ALPHABET.filter((other) => other !== character).map(
         (other) => token.slice(0, at) + other + token.slice(at + 1),
       ),
     );

@@ -51,7 +51,7 @@ export interface PeriodSql {
  * is a period, division if all periods but a few have equal length (a few days differ because of daylight
  * saving), otherwise a search in their bounds, which takes a third of a long query.
  *
- * @param bucket the column of buckets, all of which are within the periods
+ * @param bucket the column of buckets, which are all within the periods
  * @param bounds of consecutive periods, seconds since the epoch
  * @param grains of the buckets
  * @param boundsSql an expression for the bounds, which are a parameter of that name

@@ -1,10 +1,9 @@
 import { clamp } from '../../shared/clamp.js';
 import { type OffsetSpan, offsetSpans } from './zone-offsets.js';
+import { DAY_SECONDS } from '../../shared/time/units.js';
 
 /** Grouping of records by a unit of the zone's calendar. */
 export type Interval = 'minute' | 'hour' | 'day' | 'month';
-
-const DAY_SECONDS = 86_400;
 
 /** A unit of a local calendar: each has a number, and they follow each other without gaps. */
 interface CalendarUnit {

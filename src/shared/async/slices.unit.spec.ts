@@ -6,7 +6,7 @@ function workFor(ms: number): void {
   while (performance.now() < until);
 }
 
-it('a wait that serves nobody else does not begin a slice: what is there already is waited for again and again', async () => {
+it('a wait that serves nobody else does not begin a slice, however often it is repeated', async () => {
   const work = new Slices();
   let isServed = false;
   setImmediate(() => {

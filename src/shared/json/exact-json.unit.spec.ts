@@ -50,12 +50,12 @@ describe('parseExact and stringifyExact', () => {
     ['\\\\', '\\n', '\n'],
     ['a\\\\', 'a\\"', 'a"'],
     ['\\\\u00', '\\u00fcber', 'über'],
-  ])('keep the names %s and %s apart', (known, escaped, name) => {
+  ])('keep the names %s and %s apart', (seenName, escaped, name) => {
     for (const object of ['attributes', 'other'])
       for (const number of ['1', '1.0']) {
         // New to the engine, which learns from all that it parses.
-        const first = `"${object}${number}${known.length}${escaped.length}"`;
-        parseExact(`{"${object}":{${first}:0,"${known}":${number}}}`);
+        const first = `"${object}${number}${seenName.length}${escaped.length}"`;
+        parseExact(`{"${object}":{${first}:0,"${seenName}":${number}}}`);
         const value = parseExact(`{"${object}":{${first}:0,"${escaped}":${number}}}`) as Record<
           string,
           object

@@ -1,4 +1,5 @@
 import { Temporal } from 'temporal-polyfill';
+import { MINUTE_MS } from './units.js';
 
 /**
  * A point in time as a client writes it (docs/contract.md#timestamps), kept to the millisecond: cut, not
@@ -23,7 +24,6 @@ const TIME = String.raw`(\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?`;
 const OFFSET = String.raw`([Zz]|[+\- ]\d{2}(?::?\d{2})?)`;
 const SHAPE = new RegExp(String.raw`^(\d{4})-(\d{2})-(\d{2})(?:[Tt ]${TIME}${OFFSET}?)?$`);
 
-const MINUTE_MS = 60_000;
 /**
  * The Gregorian calendar repeats after 400 years; `Date.UTC` reads years below 100 as those of the last
  * century.

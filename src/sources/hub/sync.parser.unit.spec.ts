@@ -280,7 +280,7 @@ describe('parseSync', () => {
   describe('resources', () => {
     const read = (resources: unknown) => {
       const { report, rejected } = sync({ resources });
-      return { cpu: report!.cpu_percent, memory: report!.memory_rss, left: leftOut(rejected) };
+      return { cpu: report!.cpu_percent, memory: report!.memory_rss, leftOut: leftOut(rejected) };
     };
 
     it.each([
@@ -292,7 +292,7 @@ describe('parseSync', () => {
       [[], null, null, 1],
       ['x', null, null, 1],
     ])('of %j are kept as far as they can be read', (resources, cpu, memory, remaining) => {
-      expect(read(resources)).toEqual({ cpu, memory, left: remaining });
+      expect(read(resources)).toEqual({ cpu, memory, leftOut: remaining });
     });
   });
 

@@ -18,6 +18,7 @@ import { type RejectionOrigin, RejectionReporter } from './rejection-reporter.js
 import type { SenderRequest } from './sender-request.js';
 import { ParseThreads } from '../parsing/parse-threads.js';
 import type { UnpackLimit } from './unpack-limit.js';
+import { MINUTE_MS } from '../../shared/time/units.js';
 
 /** Limits of the parse queue; each queued body keeps its bytes in memory. */
 const MAX_WAITING = 1_000;
@@ -28,7 +29,6 @@ const RETRY_AFTER_SECONDS = 1;
  * most half of the time.
  */
 const EXPENSIVE_PARSE_MS = 20;
-const MINUTE_MS = 60_000;
 /** Statuses of bodies that must not be sent again. */
 const REJECTED = new Set([400, 413, 422]);
 const OUTCOMES: Readonly<Record<number, MessageOutcome>> = {

@@ -167,8 +167,8 @@ const longNames = new Map<DescMessage, ReadonlySet<string>>();
  * them.
  */
 function findLongNames(schema: DescMessage): ReadonlySet<string> {
-  const known = longNames.get(schema);
-  if (known) return known;
+  const remembered = longNames.get(schema);
+  if (remembered) return remembered;
   const names = new Set<string>();
   longNames.set(schema, names);
   const seen = new Set<DescMessage>();

@@ -33,13 +33,13 @@ interface Bucket {
 
 /** Why a point cannot be counted; undefined if it can. */
 export function findFault(point: HistogramPoint): string | undefined {
-  const most = BigInt(Number.MAX_SAFE_INTEGER);
-  if (point.count > most) return 'count: must be at most 2^53 - 1';
+  const maxCount = BigInt(Number.MAX_SAFE_INTEGER);
+  if (point.count > maxCount) return 'count: must be at most 2^53 - 1';
   const buckets =
     'explicitBounds' in point
       ? point.bucketCounts
       : [point.zeroCount, ...(point.positive?.bucketCounts ?? [])];
-  if (buckets.reduce((sum, n) => sum + n, 0n) > most)
+  if (buckets.reduce((sum, n) => sum + n, 0n) > maxCount)
     return 'bucket_counts: must be at most 2^53 - 1 together';
   if (!('explicitBounds' in point)) {
     if (point.scale < MIN_SCALE || point.scale > MAX_SCALE)

@@ -77,16 +77,16 @@ it.each([0, 3, 5, 6, 7, 12])('counts each value within half a bucket and half a 
 
 it('has the buckets of explicit bounds in the same places when the extremes change', () => {
   const bounds = { explicitBounds: [0.01, 0.1, 1], bucketCounts: [1n, 2n, 3n, 4n], count: 10n };
-  const [one, other] = [
+  const [point, other] = [
     { min: 0.001, max: 2 },
     { min: 0.0001, max: 9 },
   ].map((extremes) => create(HistogramDataPointSchema, { ...bounds, ...extremes }));
-  expect(subtract(one!, other!)).toEqual([]);
+  expect(subtract(point!, other!)).toEqual([]);
   // One more in the first bucket, and one in the last, which has no upper bound.
-  const next = create(HistogramDataPointSchema, { ...one!, bucketCounts: [2n, 2n, 3n, 5n], count: 12n });
+  const next = create(HistogramDataPointSchema, { ...point!, bucketCounts: [2n, 2n, 3n, 5n], count: 12n });
   expect(subtract(next, other!)).toEqual([
     [findBin(0.01 / 2), 1],
     [findBin(1), 1],
   ]);
-  expect(readBuckets(one!, 1, true).bins.map(({ k }) => k)).toContain(findBin(Math.sqrt(0.1 * 1)));
+  expect(readBuckets(point!, 1, true).bins.map(({ k }) => k)).toContain(findBin(Math.sqrt(0.1 * 1)));
 });

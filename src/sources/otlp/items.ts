@@ -65,7 +65,7 @@ for (const { schema } of Object.values(SHAPES)) acceptAnyText(schema);
 
 /** The kinds of data of a metric, each with a list of points. */
 const METRIC_DATA = ['gauge', 'sum', 'histogram', 'exponentialHistogram', 'summary'];
-/** A longer metric is decoded in parts with so many points. */
+/** A longer metric is decoded in parts of `POINTS_AT_ONCE` points. */
 const SMALL_METRIC_BYTES = 16 * 1024;
 const POINTS_AT_ONCE = 100;
 
@@ -128,7 +128,7 @@ class ItemReader {
       yield {
         kind: 'resource',
         resource: header.resource,
-        scopes: opened.map((one) => one.header.scope?.name ?? ''),
+        scopes: opened.map((scope) => scope.header.scope?.name ?? ''),
       };
       for (const {
         header: { scope, schemaUrl = '' },
@@ -151,7 +151,7 @@ class ItemReader {
     }
   }
 
-  /** A metric in parts, each of which has some of its points. */
+  /** A metric in parts; each part has some of its points. */
   private *readPoints(bytes: Buffer): Parts<unknown> {
     const { rest, pieces: kinds } = yield* this.split(MetricSchema, bytes, METRIC_DATA);
     const metric = this.decodePiece({ ...METRIC_PIECE, bytes: rest });
@@ -224,7 +224,7 @@ class ItemReader {
       }
       const part = bytes.subarray(found.start, found.end);
       const { message } = field;
-      const toPiece = (one: Buffer): Piece => ({ field, schema: message, bytes: one });
+      const toPiece = (item: Buffer): Piece => ({ field, schema: message, bytes: item });
       if ('from' in found) leaveOut(found.from, found.end);
       else if (field.fieldKind === 'list' && !isJsonList(part)) continue;
       else leaveOut(found.start, found.end, 'null');

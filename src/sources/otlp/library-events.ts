@@ -139,7 +139,9 @@ function addErrors(
       'counts',
       (value, name) => {
         if (characters > expansion.remaining)
-          throw new InvalidRecordError(`${name}: the texts of the error are too long for so many`);
+          throw new InvalidRecordError(
+            `${name}: the texts of the error are too long for this number of consumers`,
+          );
         expansion.remaining -= characters;
         const { consumer, count } = decodeObject(value, name);
         const errors = decodeCount(count, `${name}.count`);

@@ -18,8 +18,8 @@ import { type HistogramPoint, findFault, readBuckets } from './histogram-points.
 import type { Parts } from './items.js';
 import { type BodyContext, readMessages } from './origin.js';
 import type { RecordHashes } from './record-hashes.js';
+import { MINUTE_MS } from '../../shared/time/units.js';
 
-const MINUTE_MS = 60_000;
 /** Scope of version 1 of the client libraries; they do not count preflight requests. */
 const LIBRARY_SCOPE = 'apitally';
 

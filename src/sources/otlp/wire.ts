@@ -52,12 +52,12 @@ export function* listWireFields(schema: DescMessage, bytes: Buffer): Generator<W
 /**
  * Counts the messages and items of lists that the decoder would make of a message; stops beyond the limit.
  */
-export function countWireValues(schema: DescMessage, bytes: Buffer, most: number): number {
+export function countWireValues(schema: DescMessage, bytes: Buffer, limit: number): number {
   const reader = new BinaryReader(bytes);
   const count = (message: DescMessage, end: number, depth: number): number => {
     if (depth > MAX_DEPTH) throw new InvalidRecordError('body: nested too deeply');
     let values = 1;
-    while (reader.pos < end && values <= most) {
+    while (reader.pos < end && values <= limit) {
       const [number, wireType] = reader.tag();
       const field = findField(message, number);
       if (!field) reader.skip(wireType, number);
@@ -75,14 +75,16 @@ function skipScalars(
   { fieldKind, scalar, number }: DescField,
   wireType: WireType,
 ): number {
-  const own = (scalar !== undefined ? WIRE_TYPES[scalar] : undefined) ?? WireType.Varint;
-  const isPacked = wireType === WireType.LengthDelimited && own !== WireType.LengthDelimited;
+  const itemType = (scalar !== undefined ? WIRE_TYPES[scalar] : undefined) ?? WireType.Varint;
+  const isPacked = wireType === WireType.LengthDelimited && itemType !== WireType.LengthDelimited;
   if (fieldKind !== 'list' || !isPacked) {
-    reader.skip(own, number);
+    reader.skip(itemType, number);
     return fieldKind === 'list' ? 1 : 0;
   }
   const packed = reader.bytes();
-  return own === WireType.Varint ? countVarints(packed) : packed.length / (own === WireType.Bit64 ? 8 : 4);
+  return itemType === WireType.Varint
+    ? countVarints(packed)
+    : packed.length / (itemType === WireType.Bit64 ? 8 : 4);
 }
 
 /** The end of what follows its length. */

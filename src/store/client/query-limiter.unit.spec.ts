@@ -16,7 +16,7 @@ function work() {
 const settled = () => new Promise((ok) => setImmediate(ok));
 
 describe('QueryLimiter', () => {
-  it('lets so many run at once, and the others in their order', async () => {
+  it('lets as many run at once as its limit allows, and the others in their order', async () => {
     const limiter = new QueryLimiter(2, 10, 1_000);
     const all = [work(), work(), work(), work()];
     const done = all.map(({ run }) => limiter.run(NEVER, run));
@@ -169,13 +169,13 @@ describe('QueryLimiter', () => {
         async (concurrency, all) => {
           const limiter = new QueryLimiter(concurrency, 100, 1_000);
           let running = 0;
-          let most = 0;
+          let peak = 0;
           const each = all.map(async ([fate, group]) => {
             const gone = new AbortController();
             const finished = limiter.run(
               gone.signal,
               async () => {
-                most = Math.max(most, ++running);
+                peak = Math.max(peak, ++running);
                 await settled();
                 running--;
                 if (fate === 'badly') throw new Error(fate);
@@ -191,7 +191,7 @@ describe('QueryLimiter', () => {
           });
           await Promise.all(each);
           expect([running, limiter.waiting]).toEqual([0, 0]);
-          expect(most).toBeLessThanOrEqual(concurrency);
+          expect(peak).toBeLessThanOrEqual(concurrency);
           const after = Array.from({ length: concurrency }, work);
           const done = after.map(({ run }) => limiter.run(NEVER, run));
           await settled();

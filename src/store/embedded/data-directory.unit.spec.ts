@@ -111,9 +111,9 @@ describe('findLockOwner', () => {
   });
 
   it('returns undefined when the process of the file does not have it open', () => {
-    const left = join(place, 'left');
-    mkdirSync(left);
-    writeFileSync(join(left, 'status'), `PID: ${holder.pid}\n`);
-    expect(findLockOwner(left)).toBeUndefined();
+    const stale = join(place, 'stale');
+    mkdirSync(stale);
+    writeFileSync(join(stale, 'status'), `PID: ${holder.pid}\n`);
+    expect(findLockOwner(stale)).toBeUndefined();
   });
 });

@@ -10,8 +10,7 @@ export interface Damage {
   table: string;
   /** The name of the part; null for the whole table. */
   part: string | null;
-  /** A short description of the damage. */
-  what: string;
+  description: string;
 }
 
 /**
@@ -38,7 +37,7 @@ const CHECK = 'CHECK TABLE {table:Identifier}';
  */
 export async function findDamage(store: ClickHouse, tables: readonly string[]): Promise<Damage[]> {
   return [
-    ...(await findMissing(store, tables)).map((table) => ({ table, part: null, what: 'is missing' })),
+    ...(await findMissing(store, tables)).map((table) => ({ table, part: null, description: 'is missing' })),
     ...(await findSetAside(store)),
   ];
 }
@@ -83,7 +82,7 @@ export async function* checkTables(
     const { checked, damage } = present.has(table)
       ? await checkTable(store, table)
       : { checked: 0, damage: [] };
-    const all = [...ofTable, ...damage].map(({ part, what }) => ({ part, what }));
+    const all = [...ofTable, ...damage].map(({ part, description }) => ({ part, description }));
     const status = ofTable.some(({ part }) => part === null) ? 'missing' : all.length > 0 ? 'damaged' : 'ok';
     yield { table, status, checked, damage: all };
   }
@@ -98,11 +97,11 @@ async function checkTable(store: ClickHouse, table: string): Promise<Pick<TableC
       { unlimited: true },
     );
     const failed = parts.filter(({ is_passed }) => is_passed === 0);
-    const damage = failed.map(({ part_path, message }) => ({ part: part_path, what: message }));
+    const damage = failed.map(({ part_path, message }) => ({ part: part_path, description: message }));
     return { checked: parts.length, damage };
   } catch (error) {
     if (!(error instanceof StoredDataDamaged)) throw error;
-    return { checked: 0, damage: [{ part: '', what: error.message }] };
+    return { checked: 0, damage: [{ part: '', description: error.message }] };
   }
 }
 
@@ -135,7 +134,7 @@ async function findSetAside(store: ClickHouse): Promise<Damage[]> {
   return parts.map(({ table, name, reason, path }) => ({
     table,
     part: name,
-    what: describeSetAside(name, reason, path),
+    description: describeSetAside(name, reason, path),
   }));
 }
 
@@ -153,5 +152,5 @@ const DAMAGED_PART = /from part \S*\/(\S+?)\/ in table \w+\.(\w+) /;
 export function locateDamage({ message, cause }: StoredDataDamaged): Damage {
   const [, part = 'unknown', table = 'unknown'] =
     DAMAGED_PART.exec(cause instanceof Error ? cause.message : '') ?? [];
-  return { table, part, what: message };
+  return { table, part, description: message };
 }

@@ -115,6 +115,6 @@ export class StoreMonitor {
   }
 }
 
-function describeDamage({ table, part, what }: Damage): string {
-  return part === null ? `table ${table} ${what}` : `table ${table}, part ${part}: ${what}`;
+function describeDamage({ table, part, description }: Damage): string {
+  return part === null ? `table ${table} ${description}` : `table ${table}, part ${part}: ${description}`;
 }

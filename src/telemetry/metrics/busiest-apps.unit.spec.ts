@@ -1,6 +1,5 @@
 import { BusiestApps } from './busiest-apps.js';
-
-const MINUTE_MS = 60_000;
+import { MINUTE_MS } from '../../shared/time/units.js';
 
 describe('BusiestApps', () => {
   let apps: BusiestApps;

@@ -101,8 +101,8 @@ export class BatchBuilder {
       const innerSpans = this.innerSpans.ofApp(appId);
       await work.run(innerSpans.assign(appMessages.map(({ message }) => message)));
       this.innerSpans.remember(appId, innerSpans.waiting);
-      const known = operated.get(appId) ?? new Set();
-      await this.addRows(rows, appId, appMessages, unknown.get(appId) ?? [], known, work);
+      const endpointIds = operated.get(appId) ?? new Set();
+      await this.addRows(rows, appId, appMessages, unknown.get(appId) ?? [], endpointIds, work);
     }
     return {
       id: randomUUID(),
@@ -235,7 +235,7 @@ export class BatchBuilder {
     messages: readonly Message[],
     requests: readonly MessageRequest[],
     points: readonly { message: Message; record: MetricPoint }[],
-    known: ReadonlySet<number>,
+    operatedBefore: ReadonlySet<number>,
     work: Slices,
   ): Promise<void> {
     const unseen = new Map(requests.map(({ request_uuid, message }) => [request_uuid, message]));
@@ -248,7 +248,7 @@ export class BatchBuilder {
       });
     if (spans.length === 0 && points.length === 0) return;
     if (work.isOver) await work.giveWay();
-    const operated = new Set(known);
+    const operated = new Set(operatedBefore);
     const resolve = async <R extends DimensionNames>(entries: readonly { message: Message; record: R }[]) => {
       const resolved = await this.resolve(appId, entries, work);
       const routes = await this.resolveRoutes(appId, entries, work);

@@ -264,7 +264,7 @@ function instanceKeysIn(messages: readonly AppMessage[], operated: OperatedEndpo
   );
 }
 
-/** The claims on the documents of apps, of which one writer chooses those to store. */
+/** The claims on the documents of apps: one writer chooses which documents are stored. */
 function documentKeysIn(messages: readonly AppMessage[]): string[] {
   return messages.flatMap(({ app_id, message }) => (message.apiDocument ? [ApiDocuments.claim(app_id)] : []));
 }

@@ -8,7 +8,7 @@ const MAX_PLACE = 2 * MAX_BIN;
 
 /**
  * The bins of a point without the values that its stream already had. An exponential histogram that lowers
- * its scale counts the same values in wider buckets, each of which contains the places of whole earlier ones.
+ * its scale counts the same values in wider buckets, and each contains the places of whole earlier buckets.
  *
  * @param before places of earlier buckets, and the number of values in each
  */

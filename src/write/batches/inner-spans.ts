@@ -52,10 +52,10 @@ export class InnerSpans {
 
   remember(appId: number, waiting: WaitingStatements): void {
     if (waiting.size === 0) return;
-    const known = this.apps.get(appId) ?? createCache(MAX_SPANS_OF_APP, { ttl: REMEMBERED_MS });
-    this.apps.set(appId, known);
+    const statements = this.apps.get(appId) ?? createCache(MAX_SPANS_OF_APP, { ttl: REMEMBERED_MS });
+    this.apps.set(appId, statements);
     for (const [key, statement] of waiting)
-      if (statement.steps < (known.get(key)?.steps ?? Infinity)) known.set(key, statement);
+      if (statement.steps < (statements.get(key)?.steps ?? Infinity)) statements.set(key, statement);
   }
 }
 

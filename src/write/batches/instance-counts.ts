@@ -18,6 +18,7 @@ import {
 } from './request-assignment.js';
 import { type AccuracyRow, utcDay } from './interval-days.js';
 import { Slices, type Steps } from '../../shared/async/slices.js';
+import { DAY_MS, MINUTE_MS } from '../../shared/time/units.js';
 
 type CountRow = ReturnType<typeof toCountRow>;
 type CountedBy = 'spans' | 'metric' | 'older_metric';
@@ -267,8 +268,8 @@ export class InstanceCounts {
     for (const { instance, record } of times) {
       const by = counted.get(instance);
       if (by === 'spans' || by === countedBy(record)) continue;
-      const known = starts.get(instance);
-      if (known === undefined || record.starts_ns < known) starts.set(instance, record.starts_ns);
+      const earliest = starts.get(instance);
+      if (earliest === undefined || record.starts_ns < earliest) starts.set(instance, record.starts_ns);
     }
     const last = await this.findLast(appId, [...starts.keys()].map(lastPointOf));
     return [...starts].flatMap(([instance, start]) => {
@@ -515,7 +516,7 @@ function pointRow(appId: number, point: MetricPoint, { count, sum, bins }: Added
   );
 }
 
-/** What a point adds, until spans say of which consumers it is. */
+/** What a point adds, until spans name its consumers. */
 function pointRequests(
   interval: Interval,
   { measure, status_code, timestamp, names_consumers }: MetricPoint,
@@ -527,9 +528,6 @@ function pointRequests(
   const source = names_consumers ? 'count_by_consumer' : 'count';
   return { ...names, measure, source, sampled: false, timestamp, requests: count, bytes, bins };
 }
-
-const MINUTE_MS = 60_000;
-const DAY_MS = 86_400_000;
 
 /** The same of pending sizes, whose interval is the minute of their counts. */
 function listPendingSizes(instance_uuid: string, row: CountRow): Requests[] {
@@ -547,10 +545,10 @@ function listSizes({
   bytes_sent,
 }: Pick<CountRecord, 'bins' | 'bytes_received' | 'bytes_sent'>) {
   return SIZES.flatMap((measure) => {
-    const own = listBins(bins, measure);
-    const requests = own.reduce((sum, [, n]) => sum + n, 0);
+    const ofMeasure = listBins(bins, measure);
+    const requests = ofMeasure.reduce((sum, [, n]) => sum + n, 0);
     const bytes = measure === 'received' ? bytes_received : bytes_sent;
-    return requests === 0 ? [] : { measure, requests, bytes, bins: own };
+    return requests === 0 ? [] : { measure, requests, bytes, bins: ofMeasure };
   });
 }
 

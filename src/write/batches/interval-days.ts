@@ -1,11 +1,11 @@
 import { createCache } from '../../shared/create-cache.js';
 import type { ClickHouse } from '../../store/client/clickhouse.client.js';
 import type { CountRecord } from '../../records/request-record.js';
+import { DAY_MS } from '../../shared/time/units.js';
 
 /** Half of an interval in which client libraries count response times. */
 const INTERVAL_ERROR_MS = 5;
 const MAX_NOTED = 100_000;
-const DAY_MS = 86_400_000;
 /** Columns are qualified by their table: an alias of the same name would hide them. */
 const NOTED = `
 SELECT DISTINCT toString(a.day) AS day FROM percentile_accuracy_v1 AS a

@@ -43,7 +43,7 @@ export interface AssignmentRows {
 interface Balance {
   readonly of: Requests;
   readonly isStored: boolean;
-  readonly left: { requests: number; bytes: number; bins: Map<number, number> };
+  readonly remaining: { requests: number; bytes: number; bins: Map<number, number> };
 }
 
 /** How long spans and the points that count them wait for each other. */
@@ -136,23 +136,23 @@ export class RequestAssignment {
         const isPast = span.of.sampled || (latest.get(span.of.instance_uuid) ?? 0) >= span.of.ends_at;
         const spread = isPast ? (span.of.sampled ? SAMPLED_SPREAD_MS : CLOCK_ERROR_MS) : 0;
         for (const open of listOpen(points, span.of)) {
-          while (span.left.requests > 0 && comparisons > 0) {
+          while (span.remaining.requests > 0 && comparisons > 0) {
             const { point, compared } = open.findNearest(span.of.ends_at, spread);
             comparisons -= compared;
             if (!point) break;
             rows.assigned_counts.push(...take(app_id, span, point));
-            if (point.left.requests === 0) open.remove(point);
+            if (point.remaining.requests === 0) open.remove(point);
           }
         }
       });
     }
-    await work.forEach(balances, ({ of, isStored, left }) => {
+    await work.forEach(balances, ({ of, isStored, remaining }) => {
       const before = isStored ? of : { requests: 0, bytes: 0, bins: [] };
-      if (left.requests === before.requests) return;
-      const bins = new Map(left.bins);
+      if (remaining.requests === before.requests) return;
+      const bins = new Map(remaining.bins);
       for (const [k, n] of before.bins) bins.set(k, (bins.get(k) ?? 0) - n);
-      const requests = left.requests - before.requests;
-      const bytes = left.bytes - before.bytes;
+      const requests = remaining.requests - before.requests;
+      const bytes = remaining.bytes - before.bytes;
       const changed = [...bins].filter(([, n]) => n !== 0);
       rows.unassigned_requests_v1.push(unassignedRow(app_id, { ...of, requests, bytes, bins: changed }));
     });
@@ -208,7 +208,7 @@ function toBalance(of: Requests, isStored: boolean): Balance {
   const { requests, bytes } = of;
   const bins = new Map<number, number>();
   for (const [k, n] of of.bins) bins.set(k, (bins.get(k) ?? 0) + n);
-  return { of, isStored, left: { requests, bytes, bins } };
+  return { of, isStored, remaining: { requests, bytes, bins } };
 }
 
 /** Groups by what a point and its spans have in common except the time. */
@@ -249,14 +249,14 @@ class OpenPoints {
 
   constructor(points: readonly Balance[]) {
     this.points = points
-      .filter(({ left }) => left.requests > 0)
+      .filter(({ remaining }) => remaining.requests > 0)
       .sort((a, b) => a.of.ends_at - b.of.ends_at || b.of.starts_at - a.of.starts_at);
-    this.longest = this.points.reduce((most, { of }) => Math.max(most, of.ends_at - of.starts_at), 0);
+    this.longest = this.points.reduce((longest, { of }) => Math.max(longest, of.ends_at - of.starts_at), 0);
   }
 
   /**
-   * The point of which a span that ended at a time takes requests first: of those in whose interval it ended
-   * the shortest, else the nearest one.
+   * The point from which a span that ended at a time takes requests first: the shortest point in whose
+   * interval it ended, else the nearest point.
    *
    * @param spread how far away the interval may be
    */
@@ -306,15 +306,15 @@ class OpenPoints {
 
 /** Takes as many requests of a point as it has and the span stands for. */
 function take(app_id: number, span: Balance, point: Balance) {
-  const requests = Math.min(span.left.requests, point.left.requests);
-  const share = Math.round(span.left.bytes * (requests / span.left.requests));
+  const requests = Math.min(span.remaining.requests, point.remaining.requests);
+  const share = Math.round(span.remaining.bytes * (requests / span.remaining.requests));
   // The last requests of a point have what is left of its sizes.
-  const isLast = requests === point.left.requests;
-  const bytes = isLast ? point.left.bytes : Math.min(point.left.bytes, share);
+  const isLast = requests === point.remaining.requests;
+  const bytes = isLast ? point.remaining.bytes : Math.min(point.remaining.bytes, share);
   const bins = takeBins(requests, span, point);
-  for (const { left } of [span, point]) left.requests -= requests;
-  span.left.bytes = span.left.requests === 0 ? 0 : Math.max(0, span.left.bytes - bytes);
-  point.left.bytes -= bytes;
+  for (const { remaining } of [span, point]) remaining.requests -= requests;
+  span.remaining.bytes = span.remaining.requests === 0 ? 0 : Math.max(0, span.remaining.bytes - bytes);
+  point.remaining.bytes -= bytes;
   const taken = { ...point.of, requests, bytes, bins };
   const { consumer_id, operation_id } = span.of;
   const assigned = { ...taken, consumer_id, endpoint_id: operation_id || taken.endpoint_id };
@@ -325,17 +325,17 @@ function take(app_id: number, span: Balance, point: Balance) {
 function takeBins(requests: number, span: Balance, point: Balance): [k: number, n: number][] {
   const taken = new Map<number, number>();
   let rest = requests;
-  for (const [k, n] of span.left.bins) {
+  for (const [k, n] of span.remaining.bins) {
     let wanted = Math.min(n, rest);
     rest -= wanted;
-    change(span.left.bins, k, -wanted);
+    change(span.remaining.bins, k, -wanted);
     while (wanted > 0) {
       let nearest: number | undefined;
-      for (const other of point.left.bins.keys())
+      for (const other of point.remaining.bins.keys())
         if (nearest === undefined || Math.abs(other - k) < Math.abs(nearest - k)) nearest = other;
       if (nearest === undefined) break;
-      const some = Math.min(wanted, point.left.bins.get(nearest) ?? 0);
-      change(point.left.bins, nearest, -some);
+      const some = Math.min(wanted, point.remaining.bins.get(nearest) ?? 0);
+      change(point.remaining.bins, nearest, -some);
       taken.set(nearest, (taken.get(nearest) ?? 0) + some);
       wanted -= some;
     }

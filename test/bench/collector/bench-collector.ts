@@ -50,7 +50,8 @@ export class BenchCollector {
   }
 
   /**
-   * Messages a second of processor time, from so many senders at once, which wait before they send one again.
+   * Messages a second of processor time, from `senders` senders at once. They wait before they send a message
+   * again.
    */
   measureRate(messages: readonly Outgoing[], senders: number, pauseMs?: number): Promise<number> {
     return ratePerCore(this.service.pid, messages.length, () => new Load(messages, pauseMs).run(senders));

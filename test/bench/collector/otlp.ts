@@ -54,7 +54,7 @@ function buildSpans(requests: number): Buffer {
     }).flat(),
   );
 }
-/** Spans a second of which the rows are made, as the collector makes them. */
+/** Spans whose rows are made in a second, as the collector makes them. */
 function parsedRate(count: number): Promise<number> {
   const bodies = many(20, () => buildSpans(REQUESTS_PER_BODY));
   const ids = { app_env_id: 1, endpoint_id: 1, consumer_id: 1 };

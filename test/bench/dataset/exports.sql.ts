@@ -3,8 +3,8 @@ import { EXPORT_APP, HOT_APP, HOT_TENTHS } from './shape.js';
 const NAMES = ['app_envs_v1', 'endpoints_v1', 'consumers_v1'];
 
 /**
- * Request logs of an app of their own, copies of those of the hot app, at least that many. They are only in
- * the tables that an export reads: counts and bins of so many requests take ten times as long.
+ * Request logs of an app of their own: at least `exportRows`, copied from those of the hot app. They are only
+ * in the tables that an export reads: their counts and bins would take ten times as long.
  *
  * @param rows of the data set
  */

@@ -83,7 +83,7 @@ const RECORD = `concat('"env":"', arrayElement([${ENVS.map(({ name }) => `'${nam
  *
  * @param start of the logs, milliseconds since the epoch
  * @param spanMs length of the logs' days
- * @param capturedEach one in so many requests was captured
+ * @param capturedEach one in `capturedEach` requests was captured
  */
 export function insertRequests(of: {
   from: number;

@@ -14,7 +14,7 @@ export const HOT_ENDPOINTS = 200;
 export const COLD_ENDPOINTS = 50;
 export const CONSUMERS = 20_000;
 export const LOG_DAYS = 15;
-/** Requests of which 2 to 8 KB were captured. */
+/** Requests with a capture of 2 to 8 KB. */
 export const CAPTURED = 200_000;
 /** Endpoints of the path that is asked for as a rare one: the last five of the hot app. */
 export const RARE_ENDPOINTS = 5;

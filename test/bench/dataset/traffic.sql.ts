@@ -77,15 +77,18 @@ ARRAY JOIN [(200, toUInt64(requests - failed)), (404, failed)] AS status
 WHERE status.2 > 0`;
 }
 
-/** The bins of so many counted requests, of which at most so many are distinct. */
-function buildBins(measure: string, value: string, most: number): string {
+/** The bins of `counted` requests. At most `maxBins` of them are distinct. */
+function buildBins(measure: string, value: string, maxBins: number): string {
   return `arrayMap(
       place -> ('${measure}', toInt16(round(32 * log2(greatest(${value}, 0.001)))),
-        intDiv(counted + least(counted, ${most}) - 1 - place, least(counted, ${most}))),
-      range(least(counted, ${most})))`;
+        intDiv(counted + least(counted, ${maxBins}) - 1 - place, least(counted, ${maxBins}))),
+      range(least(counted, ${maxBins})))`;
 }
 
-/** The same time by consumer, thinned: so many requests for each row of the logs, straight into the table. */
+/**
+ * The same time by consumer, thinned: `CONSUMER_HISTORY` requests for each row of the logs, straight into the
+ * table.
+ */
 export function insertCountsByConsumer({ from, to }: Past, rows: number): string {
   const count = rows * CONSUMER_HISTORY;
   const quarters = Math.floor((to - from) / QUARTER_MS);

@@ -1,7 +1,7 @@
 import { HttpConnection } from './http-connection.js';
 import { median } from './stats.js';
 
-/** Requests over so many connections for a while; the milliseconds that each took. */
+/** Sends requests over `concurrency` connections for `forMs`; the milliseconds that each took. */
 export async function httpRound(
   {
     port,

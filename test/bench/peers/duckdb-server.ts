@@ -12,9 +12,9 @@ const prepared = new Map<string, Promise<DuckDBPreparedStatement>>();
 /** The rows, and the milliseconds that they took. */
 async function answer(id: string, sql: string, values: string[]) {
   const startedAt = performance.now();
-  const known = prepared.get(id) ?? connection.prepare(sql);
-  prepared.set(id, known);
-  const statement = await known;
+  const preparing = prepared.get(id) ?? connection.prepare(sql);
+  prepared.set(id, preparing);
+  const statement = await preparing;
   for (const [index, value] of values.entries()) statement.bindVarchar(index + 1, value);
   const rows = (await statement.runAndReadAll()).getRows();
   return { ms: performance.now() - startedAt, rows };

@@ -63,14 +63,14 @@ const BASE: readonly Column[] = [
   ['p95', ({ stats }) => figure(stats.http?.p95)],
   ['queries/s', ({ stats }) => figure(1000 / (stats.http?.mean ?? NaN))],
   ['floor p50', ({ stats }) => figure(stats.floor?.p50)],
-  ['HTTP/floor', (one) => figure(toFloor(one))],
+  ['HTTP/floor', (operation) => figure(toFloor(operation))],
 ];
-const GROWTH: Column = ['growth', (one) => figure(growth(one))];
+const GROWTH: Column = ['growth', (operation) => figure(growth(operation))];
 const PEERS: readonly Column[] = [
   ['PostgreSQL p50', ({ besidePeers }) => figure(besidePeers.postgres?.p50)],
-  ['PostgreSQL/floor', (one) => figure(peerRatio(one, 'postgres'))],
+  ['PostgreSQL/floor', (operation) => figure(peerRatio(operation, 'postgres'))],
   ['DuckDB p50', ({ besidePeers }) => figure(besidePeers.duckdb?.p50)],
-  ['DuckDB/floor', (one) => figure(peerRatio(one, 'duckdb'))],
+  ['DuckDB/floor', (operation) => figure(peerRatio(operation, 'duckdb'))],
 ];
 
 function others({
@@ -95,7 +95,7 @@ function others({
       `floor ${figure(floorPerSecond)}/s`,
       figure(httpPerSecond / floorPerSecond),
     ]),
-    ...sessions.map((one) => listSessions(one, sessions)),
+    ...sessions.map((rate) => listSessions(rate, sessions)),
     ...computeForCores(sessions, machine.cores),
     ...(beside
       ? [
@@ -155,14 +155,14 @@ function others({
       `engine alone, from the file ${figure(engine.linesPerSecond)} lines/s, ${figure(engine.processorMicroseconds)} µs of a core a line`,
       figure(linesPerSecond / engine.linesPerSecond),
     ]),
-    ...importGrowth.map((one) => listImportGrowth(one, importGrowth)),
+    ...importGrowth.map((measurement) => listImportGrowth(measurement, importGrowth)),
     ...listCollector(collector ?? {}),
   ];
   return rows.length === 0 ? '' : table(['What', 'measured', 'beside it', 'ratio'], rows);
 }
 
-function listSessions(one: SessionsRate, all: readonly SessionsRate[]): string[] {
-  const { id, title, concurrency, sessions, perSecond, p95, processorMs, javascriptMs } = one;
+function listSessions(rate: SessionsRate, all: readonly SessionsRate[]): string[] {
+  const { id, title, concurrency, sessions, perSecond, p95, processorMs, javascriptMs } = rate;
   const fewest = all.find((other) => other.id === id);
   return [
     `${title}, ${concurrency} at once, ${sessions} sessions`,
@@ -178,7 +178,7 @@ function listSessions(one: SessionsRate, all: readonly SessionsRate[]): string[]
  */
 function computeForCores(all: readonly SessionsRate[], cores: number): string[][] {
   return [...new Set(all.map(({ id }) => id))].flatMap((id) => {
-    const [fastest] = all.filter((one) => one.id === id).sort((a, b) => b.perSecond - a.perSecond);
+    const [fastest] = all.filter((rate) => rate.id === id).sort((a, b) => b.perSecond - a.perSecond);
     if (!fastest) return [];
     const here = computePerSecond(fastest, cores);
     return MORE_CORES.map((more) => [
@@ -190,13 +190,13 @@ function computeForCores(all: readonly SessionsRate[], cores: number): string[][
   });
 }
 
-function listImportGrowth(one: ImportGrowth, all: readonly ImportGrowth[]): string[] {
-  const fewest = findFewestKnown(all, one);
+function listImportGrowth(measurement: ImportGrowth, all: readonly ImportGrowth[]): string[] {
+  const fewest = findFewestKnown(all, measurement);
   return [
-    `growth of an import, ${one.identities === 'own' ? 'UUIDs of our own' : 'random UUIDs'}: ${whole(one.known)} known requests`,
-    `${figure(one.processorMicroseconds)} µs of a core a line`,
-    `with ${whole(fewest?.known ?? NaN)} ${figure(fewest?.processorMicroseconds)} µs`,
-    figure(importGrowthRatio(all, one)),
+    `growth of an import, ${measurement.identities === 'own' ? 'UUIDs of our own' : 'random UUIDs'}: ${whole(measurement.knownCount)} known requests`,
+    `${figure(measurement.processorMicroseconds)} µs of a core a line`,
+    `with ${whole(fewest?.knownCount ?? NaN)} ${figure(fewest?.processorMicroseconds)} µs`,
+    figure(importGrowthRatio(all, measurement)),
   ];
 }
 
@@ -323,8 +323,8 @@ function peerName(name: string): string {
 
 function targets(results: Results): string {
   const verdicts = { true: 'met', false: 'NOT MET', undefined: 'not measured' };
-  const rows = checkTargets(results).map(({ what, target, measured, met }) => [
-    what,
+  const rows = checkTargets(results).map(({ name, target, measured, met }) => [
+    name,
     target,
     measured,
     verdicts[`${met}`],

@@ -34,11 +34,11 @@ function findRow(text: string, name: string): string[] | undefined {
 
 it('compares an import with the one beside the fewest known requests, of the same kind of UUIDs', () => {
   const importGrowth = [
-    { identities: 'own', known: 0, processorMicroseconds: 50 },
-    { identities: 'own', known: 8_000_000, processorMicroseconds: 52 },
-    { identities: 'own', known: 30_000_000, processorMicroseconds: 60 },
-    { identities: 'foreign', known: 0, processorMicroseconds: 40 },
-    { identities: 'foreign', known: 30_000_000, processorMicroseconds: 80 },
+    { identities: 'own', knownCount: 0, processorMicroseconds: 50 },
+    { identities: 'own', knownCount: 8_000_000, processorMicroseconds: 52 },
+    { identities: 'own', knownCount: 30_000_000, processorMicroseconds: 60 },
+    { identities: 'foreign', knownCount: 0, processorMicroseconds: 40 },
+    { identities: 'foreign', knownCount: 30_000_000, processorMicroseconds: 80 },
   ] as const;
   const text = report({ ...NOTHING, importGrowth: [...importGrowth] });
   const growth = (of: string) => findRow(text, `growth of an import, ${of}: 30,000,000`)?.[3];

@@ -4,7 +4,7 @@ import { figure } from './markdown.js';
 import type { Results } from './results.js';
 
 export interface Target {
-  what: string;
+  name: string;
   /** The bound, as text. */
   target: string;
   measured: string;
@@ -52,8 +52,10 @@ export function checkTargets(results: Results): Target[] {
     ...againstPostgres(results),
     ...importTargets(results),
     ...(['own', 'foreign'] as const).map((identities) => {
-      const most = results.importGrowth.filter((one) => one.identities === identities).at(-1);
-      const ratio = importGrowthRatio(results.importGrowth, most);
+      const largest = results.importGrowth
+        .filter((measurement) => measurement.identities === identities)
+        .at(-1);
+      const ratio = importGrowthRatio(results.importGrowth, largest);
       return atMost(`import with ${identities} UUIDs beside most known requests / fewest`, 1.15, ratio);
     }),
     atLeast(
@@ -70,11 +72,11 @@ export function checkTargets(results: Results): Target[] {
 }
 
 function atMost(name: string, bound: number, value: number | undefined): Target {
-  return verdict(name, `≤ ${bound}`, value, (one) => one <= bound);
+  return verdict(name, `≤ ${bound}`, value, (measured) => measured <= bound);
 }
 
 function atLeast(name: string, bound: number, value: number | undefined): Target {
-  return verdict(name, `≥ ${bound}`, value, (one) => one >= bound);
+  return verdict(name, `≥ ${bound}`, value, (measured) => measured >= bound);
 }
 
 function verdict(
@@ -83,8 +85,8 @@ function verdict(
   value: number | undefined,
   holds: (value: number) => boolean,
 ): Target {
-  const known = value !== undefined && !Number.isNaN(value);
-  return { what: name, target, measured: figure(value), met: known ? holds(value) : undefined };
+  const isMeasured = value !== undefined && !Number.isNaN(value);
+  return { name, target, measured: figure(value), met: isMeasured ? holds(value) : undefined };
 }
 
 function ratio(over: number | undefined, under: number | undefined): number | undefined {
@@ -164,8 +166,11 @@ export function findFewestKnown(all: readonly ImportGrowth[], { identities }: Im
 }
 
 /** An import's processor time to that beside the fewest known requests. */
-export function importGrowthRatio(all: readonly ImportGrowth[], one: ImportGrowth | undefined) {
-  return one && ratio(one.processorMicroseconds, findFewestKnown(all, one)?.processorMicroseconds);
+export function importGrowthRatio(all: readonly ImportGrowth[], measurement: ImportGrowth | undefined) {
+  return (
+    measurement &&
+    ratio(measurement.processorMicroseconds, findFewestKnown(all, measurement)?.processorMicroseconds)
+  );
 }
 
 function importTargets({ imports }: Results): Target[] {

@@ -8,7 +8,7 @@ export const CASES = ['page-100', 'details', 'traffic-30d-utc'];
 const AT_ONCE = [1, 4, 8, 16, 64];
 const ROUND_MS = 1_000;
 
-/** Queries a second with so many at once. */
+/** Queries a second with `concurrency` of them at once. */
 export interface AtOnce {
   id: string;
   title: string;

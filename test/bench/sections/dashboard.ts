@@ -38,7 +38,7 @@ interface FirstChart {
   loaded: number;
   appsSent: number;
   appsReceived: number;
-  /** The metrics over time, of which the chart is made. */
+  /** The metrics over time; the chart is made of them. */
   seriesSent: number;
   seriesReceived: number;
   /** The first frame with the chart. */

@@ -13,12 +13,11 @@ const ROUNDS = 3;
 
 /** Whose UUIDs requests have: made by the product, with the time first, or random ones of their senders. */
 export type Identities = 'own' | 'foreign';
-const FORMATS = { own: 'ndjson', foreign: 'uuid' } as const;
 
 /** An import of new lines into a store that knows other requests. */
 export interface ImportGrowth {
   identities: Identities;
-  known: number;
+  knownCount: number;
   /** Of processor time of the whole process, a line. */
   processorMicroseconds: number;
 }
@@ -26,25 +25,25 @@ export interface ImportGrowth {
 /** The same lines into stores that know more and more requests, in turns. */
 export async function measureImportGrowth(workspace: Workspace, options: Options): Promise<ImportGrowth[]> {
   if (!wants(options, 'growth')) return [];
-  const { lines, known } = options;
+  const { lines, knownCounts } = options;
   const log = workspace.file('import.log');
   const stores = (['own', 'foreign'] as const).flatMap((identities) =>
-    known.map((count) => ({
+    knownCounts.map((count) => ({
       identities,
-      known: count,
+      knownCount: count,
       directory: workspace.file(`known-${identities}-${count}`),
       file: workspace.file(`lines-${identities}.ndjson`),
     })),
   );
-  for (const { identities, file, directory, known: count } of stores) {
+  for (const { identities, file, directory, knownCount: count } of stores) {
     progress(`store with ${count} known requests, ${identities} UUIDs`);
-    await writeLines(file, lines, FORMATS[identities]);
+    await writeLines(file, lines, identities === 'own' ? 'ndjson' : 'uuid');
     rmSync(directory, { recursive: true, force: true });
     await createApp(directory, log);
     if (count > 0) await learnRequests(directory, count, identities);
   }
   const measures = stores.map(({ file, directory, ...store }) => async () => {
-    progress(`import beside ${store.known} known requests, ${store.identities} UUIDs`);
+    progress(`import beside ${store.knownCount} known requests, ${store.identities} UUIDs`);
     const copy = `${directory}-copy`;
     cpSync(directory, copy, { recursive: true });
     const { processorSeconds } = await importFile(file, lines, copy, log);
@@ -54,9 +53,9 @@ export async function measureImportGrowth(workspace: Workspace, options: Options
   const took = await inTurn(measures, ROUNDS);
   for (const { directory, file } of stores)
     for (const path of [directory, file]) rmSync(path, { recursive: true, force: true });
-  return stores.map(({ identities, known: count }, index) => ({
+  return stores.map(({ identities, knownCount: count }, index) => ({
     identities,
-    known: count,
+    knownCount: count,
     processorMicroseconds: took[index] ?? NaN,
   }));
 }

@@ -5,7 +5,7 @@ import { finished } from 'node:stream/promises';
 
 const SPAN_MS = 2 * 86_400_000;
 const CHUNK = 1_000;
-/** One line in so many has headers, a body, a log record and a span. */
+/** One line in `CAPTURED_EACH` has headers, a body, a log record and a span. */
 const CAPTURED_EACH = 10;
 const CONSUMERS = 20_000;
 /** Of each consumer. */

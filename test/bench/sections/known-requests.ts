@@ -17,17 +17,17 @@ const CAPTURED_EACH = 10;
 const STATEMENT_WITHIN_MS = 3_600_000;
 
 /** Random digits, and the time where `toRequestUuid` has it. */
-const UUIDS: Record<Identities, string> = {
-  own: `concat(substring(h, 1, 8), '-', substring(h, 9, 4), '-8', substring(h, 13, 3), '-8', substring(t, 1, 3), '-', substring(t, 4), '000')`,
-  foreign: `concat(substring(h, 1, 8), '-', substring(h, 9, 4), '-4', substring(h, 13, 3), '-8', substring(h, 16, 3), '-', substring(h, 19, 12))`,
-};
+const OWN_UUID = `concat(substring(h, 1, 8), '-', substring(h, 9, 4), '-8', substring(h, 13, 3), '-8', substring(t, 1, 3), '-', substring(t, 4), '000')`;
+/** Random digits alone. */
+const FOREIGN_UUID = `concat(substring(h, 1, 8), '-', substring(h, 9, 4), '-4', substring(h, 13, 3), '-8', substring(h, 16, 3), '-', substring(h, 19, 12))`;
 
 const [count, identities] = process.argv.slice(2) as [string, Identities];
+const uuid = identities === 'own' ? OWN_UUID : FOREIGN_UUID;
 const from = Date.now() - LOG_DAYS * DAY_MS + MARGIN_MS;
 const step = (LOG_DAYS * DAY_MS - MARGIN_MS) / Number(count);
 const requests = (condition: string) => `
 WITH lower(hex(sipHash128(number))) AS h, toUInt64(${from} + floor(number * ${step})) AS ms, lower(hex(ms)) AS t
-SELECT 1 AS app_id, toUUID(${UUIDS[identities]}) AS request_uuid, fromUnixTimestamp64Milli(toInt64(ms), 'UTC') AS timestamp
+SELECT 1 AS app_id, toUUID(${uuid}) AS request_uuid, fromUnixTimestamp64Milli(toInt64(ms), 'UTC') AS timestamp
 FROM numbers(${count}) WHERE ${condition}`;
 
 const store = await ClickHouse.open(new Config());
@@ -41,12 +41,13 @@ try {
   // Else the engine merges all of them during the import that is measured: it has just got them.
   for (const table of ['import_ledger_v1', 'request_details_v1']) await run(`OPTIMIZE TABLE ${table} FINAL`);
   await settled(store);
-  const [row] = await store.rows<{ known: number; first: string; ms: number }>(
+  const [row] = await store.rows<{ requests: number; first: string; ms: number }>(
     'known',
-    `SELECT count() AS known, min(request_uuid) AS first, toUnixTimestamp64Milli(argMin(timestamp, request_uuid)) AS ms
+    `SELECT count() AS requests, min(request_uuid) AS first, toUnixTimestamp64Milli(argMin(timestamp, request_uuid)) AS ms
      FROM import_ledger_v1`,
   );
-  if (row?.known !== Number(count)) throw new Error(`${row?.known} requests are known instead of ${count}`);
+  if (row?.requests !== Number(count))
+    throw new Error(`${row?.requests} requests are known instead of ${count}`);
   if (identities === 'own' && readRequestTime(row.first) !== row.ms)
     throw new Error(`${row.first} is not made as the product makes UUIDs`);
 } finally {

@@ -14,7 +14,7 @@ const ROUND_MS = 2_000;
 /** After a start, what is read first comes from the disk. */
 const WARM_UP_MS = 500;
 
-/** Queries a second over HTTP with sixteen at once, of a service with so many sessions. */
+/** Queries a second over HTTP with sixteen at once, of a service with `sessions` sessions. */
 export interface SessionsRate {
   id: string;
   title: string;
@@ -48,13 +48,13 @@ export async function measureSessions(
     }
   return wanted.flatMap((id) =>
     SESSIONS.map((sessions) =>
-      takeMedians(measured.filter((one) => one.id === id && one.sessions === sessions)),
+      takeMedians(measured.filter((rate) => rate.id === id && rate.sessions === sessions)),
     ),
   );
 }
 
 async function measureOne(service: Service, id: string, sessions: number): Promise<SessionsRate> {
-  const benchmarkCase = service.cases().find((one) => one.id === id);
+  const benchmarkCase = service.cases().find((candidate) => candidate.id === id);
   if (!benchmarkCase) throw new Error(`There is no case ${id}`);
   await service.httpRound(benchmarkCase, CONCURRENCY, WARM_UP_MS);
   const { pid } = service.server;

@@ -60,7 +60,7 @@ export class RulesOfAlerts {
     await this.runner.settle();
   }
 
-  /** States of rules of which the last window ends at a time, and of those with a value. */
+  /** Counts the states of rules whose last window ends at a time, and those of them that have a value. */
   async countStates(at: number): Promise<{ states: number; values: number }> {
     const states = (await this.store.findCurrentStates()).filter(({ evaluated_at }) => evaluated_at === at);
     return { states: states.length, values: states.filter(({ value }) => value !== null).length };

@@ -33,7 +33,7 @@ export class Floor {
     return texts.join('');
   }
 
-  /** So many at once for a while; the milliseconds that each took. */
+  /** Runs the variants in turn, `concurrency` at once, for `forMs`; the milliseconds that each took. */
   async round(variants: readonly Statement[][], concurrency: number, forMs: number): Promise<number[]> {
     const took: number[] = [];
     const until = performance.now() + forMs;

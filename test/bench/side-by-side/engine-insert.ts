@@ -40,10 +40,10 @@ FROM ${LINES(file)} AS l
 LEFT ANY JOIN (SELECT id, method, path FROM endpoints_v1 FINAL WHERE app_id = 1) AS endpoints
   ON endpoints.method = l.method AND endpoints.path = l.path`;
 
-const [what, file = ''] = process.argv.slice(2);
+const [kind, file = ''] = process.argv.slice(2);
 const store = await ClickHouse.open(new Config());
 try {
-  const statements = what === 'names' ? [insertEnvironment, insertEndpoints(file)] : [insertRequests(file)];
+  const statements = kind === 'names' ? [insertEnvironment, insertEndpoints(file)] : [insertRequests(file)];
   for (const statement of statements)
     await store.command(statement, undefined, { timeoutMs: STATEMENT_WITHIN_MS });
   process.stdout.write('done\n');

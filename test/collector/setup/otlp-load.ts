@@ -65,10 +65,10 @@ export function buildOtlpLoad(
   const streamStart = nanosecondsAgo(100_000);
   const messages = Array.from({ length: size }, (_, index) => {
     const weight = 1 + (index % 2);
-    const own = Array.from({ length: 1 + (index % 5) }, () =>
+    const spans = Array.from({ length: 1 + (index % 5) }, () =>
       serverSpan({}, weight === 2 ? { traceState: 'ot=th:8' } : {}),
     );
-    const [{ traceId, spanId } = {}] = own;
+    const [{ traceId, spanId } = {}] = spans;
     const inner = serverSpan({}, { traceId, parentSpanId: spanId, kind: Span_SpanKind.INTERNAL });
     const record = {
       traceId,
@@ -81,17 +81,17 @@ export function buildOtlpLoad(
     const points = duration(delta, DELTA, index);
     // The record and the point come again in another body, as a sender that collects them anew makes it.
     const again = { ...record, spanId: inner.spanId };
-    const one = duration(1, DELTA, index + size);
-    count(weight * own.length + delta + 2);
-    expected.logged += own.length + 1;
-    expected.spans += own.length + 2;
+    const point = duration(1, DELTA, index + size);
+    count(weight * spans.length + delta + 2);
+    expected.logged += spans.length + 1;
+    expected.spans += spans.length + 2;
     expected.messages += 2;
     return [
-      send(index, 'traces', traces([...own, inner], of(`spans-${index % 3}`))),
+      send(index, 'traces', traces([...spans, inner], of(`spans-${index % 3}`))),
       send(index + 1, 'logs', logs([record], of(`spans-${index % 3}`))),
       send(index, 'traces', traces([both], of('metric'))),
       send(index + 1, 'metrics', metrics([points], of('metric'))),
-      send(index, 'metrics', metrics([one, points], of('metric'))),
+      send(index, 'metrics', metrics([point, points], of('metric'))),
       send(index, 'logs', logs([again, record], of(`spans-${index % 3}`))),
       send(index, 'metrics', metrics([duration(index + 1, CUMULATIVE, index, streamStart)], of('stream'))),
     ];
@@ -100,7 +100,7 @@ export function buildOtlpLoad(
   return { first, messages: messages.flat(), expected };
 }
 
-/** A point of the metric of durations, so many milliseconds after the first one. */
+/** A point of the metric of durations, `atMs` milliseconds after the first one. */
 function duration(
   count: number,
   aggregationTemporality: AggregationTemporality,

@@ -76,7 +76,7 @@ function anyValue(value: Scalar): MessageInitShape<typeof AnyValueSchema>['value
   return { case: 'kvlistValue', value: { values: attributes(value as Record<string, Scalar>) } };
 }
 
-/** Nanoseconds of a time so many milliseconds ago, with digits that a number cannot hold. */
+/** The time `ms` milliseconds ago, in nanoseconds, with digits that a number cannot hold. */
 export function nanosecondsAgo(ms: number): bigint {
   return BigInt(Date.now() - ms) * 1_000_000n + 123_457n;
 }

@@ -2,7 +2,7 @@
 export interface Finding {
   /** Counted from 1. */
   line: number;
-  what: 'a secret' | 'what has the form of a key';
+  kind: 'a secret' | 'what has the form of a key';
   text: string;
 }
 
@@ -23,8 +23,8 @@ const SHORTEST = 6;
 
 /**
  * Finds secrets in outputs, whole or in the parts that matter: of a key its secret part alone, of a hash its
- * first half. Thousands of those are looked for at once; other secrets, of which there are few, are also
- * found percent-encoded.
+ * first half. Thousands of those are looked for at once. There are few other secrets; they are also found
+ * percent-encoded.
  */
 export class SecretScanner {
   private readonly words = new Set<string>();
@@ -44,8 +44,8 @@ export class SecretScanner {
       const secret = this.inLine(text);
       const found = secret ?? KEYS.exec(text)?.[0];
       if (found === undefined) return [];
-      const what = secret === undefined ? 'what has the form of a key' : 'a secret';
-      return [{ line: index + 1, what, text: masked(text, found) }];
+      const kind = secret === undefined ? 'what has the form of a key' : 'a secret';
+      return [{ line: index + 1, kind, text: masked(text, found) }];
     });
   }
 

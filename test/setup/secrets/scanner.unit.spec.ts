@@ -19,7 +19,7 @@ describe('the search for secrets', () => {
     ['another text, percent-encoded', 'redis://:pass%20word%2F1@localhost'],
   ])('finds %s, says where, and does not repeat it', (_, text) => {
     const found = scanner.find(`first\n${text}\nlast`);
-    expect(found).toMatchObject([{ line: 2, what: 'a secret' }]);
+    expect(found).toMatchObject([{ line: 2, kind: 'a secret' }]);
     for (const forbidden of [secret, hash.slice(0, 32), 'pass word/1', 'pass%20word'])
       expect(found[0]?.text).not.toContain(forbidden);
   });
@@ -29,7 +29,7 @@ describe('the search for secrets', () => {
     (create) => {
       const secret = create();
       const [found] = scanner.find(`authorization: ${secret}`);
-      expect(found).toMatchObject({ what: 'what has the form of a key' });
+      expect(found).toMatchObject({ kind: 'what has the form of a key' });
       expect(found!.text).not.toContain(secret);
     },
   );

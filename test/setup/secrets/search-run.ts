@@ -19,7 +19,7 @@ function search(run: string, outputs: readonly string[]): string[] {
   const findings = outputs.flatMap((file) => {
     const output = readFileSync(file, 'utf8');
     bytes += output.length;
-    return scanner.find(output).map(({ line, what, text }) => `${file}:${line}: ${what}: ${text}`);
+    return scanner.find(output).map(({ line, kind, text }) => `${file}:${line}: ${kind}: ${text}`);
   });
   process.stderr.write(
     `Secrets: ${findings.length} found in ${outputs.length} outputs of ${bytes} bytes, of ${scanner.size} looked for.\n`,

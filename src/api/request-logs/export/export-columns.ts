@@ -44,7 +44,7 @@ interface ExportColumn extends FilterColumn {
   readonly json?: string;
 }
 
-/** Fields of which the trace of a request may have the value. */
+/** Fields whose value may be in the trace of the request. */
 export const EXCEPTION_FIELDS: ReadonlySet<ExportField> = new Set([
   'exception_type',
   'exception_message',

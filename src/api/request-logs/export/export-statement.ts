@@ -145,7 +145,7 @@ function readRows(
   const isLate = ({ filter: { field }, member }: (typeof conditions)[number]) =>
     member !== undefined || EXCEPTION_FIELDS.has(field);
   const byColumns = and(
-    ...conditions.filter((one) => !isLate(one)).map(({ condition }) => condition),
+    ...conditions.filter((condition) => !isLate(condition)).map(({ condition }) => condition),
     ...query.filters.map((filter, index) =>
       filter.field === 'exception_type' ? mayHaveException(filter, index) : undefined,
     ),

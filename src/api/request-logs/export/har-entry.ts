@@ -50,11 +50,11 @@ function describeMessage(side: Side, fields: readonly ExportField[]) {
   const size = `toString(greatest(${side}_size_bytes, -1))`;
   if (!fields.includes(`${side}_body_json`)) return { headers, size, mimeType: `toJSONString(${type})` };
   const body = `capture_members.${side}_body_json`;
-  const known = `assumeNotNull(${body})`;
+  const captured = `assumeNotNull(${body})`;
   // Many client libraries capture bodies without headers.
   const guessed = `if(${type} = '' AND match(ifNull(${body}, ''), '^[[{]'), 'application/json', ${type})`;
   // A text that is not JSON is stored as a JSON string.
-  const sent = `if(startsWith(${known}, '"') AND position(lower(${type}), 'json') = 0, JSONExtractString(${known}), ${known})`;
+  const sent = `if(startsWith(${captured}, '"') AND position(lower(${type}), 'json') = 0, JSONExtractString(${captured}), ${captured})`;
   return {
     headers,
     size,

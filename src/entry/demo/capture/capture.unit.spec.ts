@@ -2,7 +2,7 @@ import type { Capture, CapturedSpan } from '../../../records/capture.js';
 import { MASK } from '../../../records/redaction/mask.js';
 import type { DemoRequest } from '../demo-request.js';
 import { requestsBetween } from '../generator.js';
-import { DAY_MS } from '../traffic-curve.js';
+import { DAY_MS } from '../../../shared/time/units.js';
 import { createCapture, withCapture } from './capture.js';
 
 const ORIGIN = Date.UTC(2025, 3, 1);

@@ -100,7 +100,7 @@ describe('access logs of common servers', () => {
   it('give no request if another format is named', () => {
     // The names of nginx are free, so NDJSON can be read as nginx as well, and nginx as any JSON.
     const FREE = ['nginx', 'fastly', 'json'];
-    for (const [format, name] of FIXTURES.filter(([one]) => one !== 'ndjson'))
+    for (const [format, name] of FIXTURES.filter(([fixtureFormat]) => fixtureFormat !== 'ndjson'))
       for (const other of REQUEST_FORMATS.filter(
         (candidate) =>
           candidate !== format &&

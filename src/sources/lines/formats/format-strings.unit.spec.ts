@@ -196,8 +196,8 @@ describe('a format string', () => {
         const write = (toText: (name: Name) => string) =>
           some
             .map((name, index) => {
-              const one = QUOTED.includes(name) ? `"${toText(name)}"` : toText(name);
-              return `${index === 0 ? '' : separators[index]}${name === 'time_local' ? `[${one}]` : one}`;
+              const field = QUOTED.includes(name) ? `"${toText(name)}"` : toText(name);
+              return `${index === 0 ? '' : separators[index]}${name === 'time_local' ? `[${field}]` : field}`;
             })
             .join('');
         const choice = parseFormatChoice(
