@@ -156,7 +156,7 @@ const STRICT_TYPES = [
   'use-unknown-in-catch-callback-variable',
 ];
 
-/** Names that do not say what has them. */
+/** Names that do not say what they hold. */
 const VAGUE = ['one', 'known', 'most', 'own', 'what'];
 
 const inTypescript = (names) => names.map((name) => `typescript/${name}`);

@@ -8,13 +8,13 @@ import type { WriterCoordinator } from '../coordination/writer-coordinator.js';
 import { runEvery } from '../shared/async/run-every.js';
 import type { ClickHouse } from '../store/client/clickhouse.client.js';
 import { Telemetry } from '../telemetry/telemetry.js';
+import { DAY_MS, MINUTE_MS } from '../shared/time/units.js';
 import { AlertStore, type StoredMessage, type StoredRule, type StoredState } from './alert-store.js';
 import { AlertMeasurements, type MeasuringServices } from './measure.js';
 import { type Transition, composeMessages } from './messages.js';
 import { type Measured, findNextState } from './next-state.js';
 import { type FileRule, readRulesFile, toStored } from './rules-file.js';
 import { NotDelivered, send } from './send.js';
-import { DAY_MS, MINUTE_MS } from '../shared/time/units.js';
 
 const TICK_MS = 5_000;
 const LOCK = 'alerts';

@@ -20,13 +20,13 @@ import { type Account, ALL_SCOPES } from '../platform/http/account.js';
 import { readJsonLines } from '../queries/files/json-lines.js';
 import { ValidationException } from '../platform/input/validation.exception.js';
 import type { Window } from '../shared/time/window.js';
+import { DAY_MS, MINUTE_MS } from '../shared/time/units.js';
 import type { AlertStore } from './alert-store.js';
 import { DIGEST_METRICS, type Digest, type DigestValues } from './digest.js';
 import { findWeeks } from './digest-schedule.js';
 import type { Measured } from './next-state.js';
-import { MINUTE_MS } from '../shared/time/units.js';
 
-const WEEK_MS = 7 * 86_400_000;
+const WEEK_MS = 7 * DAY_MS;
 /** An ID of no consumer: a filter by it matches nothing. */
 const NO_CONSUMER = -1;
 /** Rules that share one query: a server limits the length of its parameters. */
@@ -224,9 +224,9 @@ export class AlertMeasurements {
       const rows = await this.query(teamId, appId, filters, since, until, metrics, fields);
       return new Map(rows.map((row) => [buildGroupKey(row, fields), row]));
     };
-    const rows = group.queries.get(since) ?? read();
-    group.queries.set(since, rows);
-    return rows;
+    const reading = group.queries.get(since) ?? read();
+    group.queries.set(since, reading);
+    return reading;
   }
 
   private async query(

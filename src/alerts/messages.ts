@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import type { Channel, Rule } from '../api/alerts/rule.js';
 import { describeRule } from '../api/alerts/rule.js';
 import { hashUuid } from '../shared/hash-uuid.js';
+import { MINUTE_MS } from '../shared/time/units.js';
 import type { StoredMessage, StoredRule, StoredState } from './alert-store.js';
 import { type Digest, describeDigest } from './digest.js';
 import { toText } from './visible-text.js';
-import { MINUTE_MS } from '../shared/time/units.js';
 
 /** An alert in a message, as Alertmanager names its members. Never changed once the message is stored. */
 interface ToldAlert {

@@ -1,7 +1,7 @@
 import { RULE, type RuleInput } from '../api/alerts/rule.js';
+import { MINUTE_MS } from '../shared/time/units.js';
 import type { StoredRule, StoredState } from './alert-store.js';
 import { findNextState } from './next-state.js';
-import { MINUTE_MS } from '../shared/time/units.js';
 
 const START = Date.UTC(2026, 10, 27, 12);
 

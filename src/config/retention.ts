@@ -1,4 +1,5 @@
 import { DAY_MS } from '../shared/time/units.js';
+
 /** Days for which request logs and application logs are kept (docs/contract.md#limits). */
 export const LOG_RETENTION_DAYS = 15;
 

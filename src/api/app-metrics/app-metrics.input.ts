@@ -25,8 +25,8 @@ import { IsTimestamp } from '../../platform/input/constraints.js';
 import { ToInteger, ToTimestamp, ToTimezone } from '../../platform/input/conversions.js';
 import { BodyMember } from '../../platform/input/parameters.js';
 import type { CrossFieldValidated, ValidationContext } from '../../platform/input/validation-context.js';
-import { METRICS, type Metric } from './metric-names.js';
 import { HOUR_MS } from '../../shared/time/units.js';
+import { METRICS, type Metric } from './metric-names.js';
 
 /** In the order of a row. */
 export const GROUP_FIELDS = [

@@ -6,11 +6,11 @@ import type { RowRange, RowSource } from '../../queries/files/row-pages.js';
 import { ResultTooLarge } from '../../store/client/clickhouse.errors.js';
 import { CachedLookup } from '../../shared/cached-lookup.js';
 import { Config } from '../../config/config.js';
+import { DAY_SECONDS } from '../../shared/time/units.js';
 import type { MetricFilter } from './app-metrics.input.js';
 import { toMetricCondition } from './metric-condition.js';
 import { slicePeriods } from './metric-periods.js';
 import { type MetricsQuery, buildRowCounts, buildStatement } from './metrics-statement.js';
-import { DAY_SECONDS } from '../../shared/time/units.js';
 
 /** Largest number of rows of a response. */
 export const MAX_ROWS = 1_000_000;

@@ -7,8 +7,8 @@ import {
   periodStart,
 } from '../../queries/calendar/periods.js';
 import { type PlacedVersions, type VersionSpan, placeVersions } from '../releases/version-timeline.js';
-import { type Source, chooseSources } from './sources.js';
 import { DAY_MS, MINUTE_SECONDS } from '../../shared/time/units.js';
+import { type Source, chooseSources } from './sources.js';
 
 const QUARTER_SECONDS = 900;
 

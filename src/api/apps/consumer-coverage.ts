@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { Config } from '../../config/config.js';
 import { CachedLookup } from '../../shared/cached-lookup.js';
+import { DAY_SECONDS } from '../../shared/time/units.js';
 import { AppScopedStore } from './app-scoped-store.js';
 import type { AppScope } from './apps.service.js';
-import { DAY_SECONDS } from '../../shared/time/units.js';
 
 const TABLE = 'consumer_coverage_v1';
 /** Days are counted since the epoch, as the engine converts integers. */

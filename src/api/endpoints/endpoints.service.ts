@@ -6,12 +6,12 @@ import type { Account } from '../../platform/http/account.js';
 import type { FileResponse } from '../../platform/http/file-response.js';
 import { streamList } from '../../platform/http/streamed-list.js';
 import { Slices } from '../../shared/async/slices.js';
+import { HOUR_MS } from '../../shared/time/units.js';
 import type { EndpointList } from './endpoints.dto.js';
 import type { ListEndpointsInput } from './endpoints.input.js';
 import { ENDPOINTS_PER_READ, EndpointsRepository } from './endpoints.repository.js';
 import { buildInventory } from './inventory.js';
 import { createPathTest } from './path-test.js';
-import { HOUR_MS } from '../../shared/time/units.js';
 
 /** The requests and consumers of an inventory are of this time. */
 const COUNTED_MS = 30 * 24 * HOUR_MS;

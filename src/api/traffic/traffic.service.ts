@@ -15,9 +15,9 @@ import {
 import { PageTokens } from '../../platform/paging/page-tokens.js';
 import { framePage } from '../../platform/paging/page.dto.js';
 import { firstWholePeriod, periodBounds, periodStart } from '../../queries/calendar/periods.js';
+import { DAY_MS } from '../../shared/time/units.js';
 import type { GetTrafficInput, TrafficInterval } from './traffic.input.js';
 import { type PeriodSums, TrafficRepository } from './traffic.repository.js';
-import { DAY_MS } from '../../shared/time/units.js';
 
 @Injectable()
 export class TrafficService {

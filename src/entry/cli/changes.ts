@@ -1,9 +1,9 @@
 import { type Command, Option } from 'commander';
 import { MEASURES } from '../../api/changes/measure-change.js';
+import { DAY_MS } from '../../shared/time/units.js';
 import { SERVICE_VARIABLES, askService, readAnswer } from './ask-service.js';
 import { count, examples, id, time } from './options.js';
 import { printResult } from './output.js';
-import { DAY_MS } from '../../shared/time/units.js';
 
 interface ChangesOptions {
   app: number;

@@ -2,10 +2,10 @@ import type { Command } from 'commander';
 import type { MetricValues } from '../../api/alerts/rule.js';
 import { ConfigError } from '../../config/config.js';
 import { AdminError } from '../../ops/admin/admin.error.js';
+import { MINUTE_MS } from '../../shared/time/units.js';
 import { SERVICE_VARIABLES, askService, readAnswer } from './ask-service.js';
 import { addRuleFilters, examples, id } from './options.js';
 import { isOutputFailure, printMessage, printResult } from './output.js';
-import { MINUTE_MS } from '../../shared/time/units.js';
 
 const EXIT_DOES_NOT_HOLD = 1;
 const EXIT_NOT_KNOWN = 2;

@@ -1,7 +1,7 @@
 import { type Bin, type Measure, findBin } from '../../records/bins.js';
 import type { CountRecord } from '../../records/request-record.js';
-import type { DemoRequest } from './demo-request.js';
 import { MINUTE_MS } from '../../shared/time/units.js';
+import type { DemoRequest } from './demo-request.js';
 
 /**
  * The requests summed by minute, environment, endpoint, consumer and status. Counting the sums gives the same

@@ -1,4 +1,5 @@
 import { isStaticAssetOrHealthCheck } from '../../sources/decoding/log-exclusion.js';
+import { DAY_MS } from '../../shared/time/units.js';
 import { type DemoClient, pickClient } from './clients.js';
 import type { DemoRequest } from './demo-request.js';
 import type { DemoEndpoint } from './endpoints.js';
@@ -10,7 +11,6 @@ import {
   modelResponse,
   modelUnmatchedResponse,
 } from './response-model.js';
-import { DAY_MS } from '../../shared/time/units.js';
 import { SLOT_MS, expectedVisits, isIncident } from './traffic-curve.js';
 import { FAILING, isBroken, isFailing, isSlow } from './trouble.js';
 import { buildUnmatchedUrl, buildUrl, createParameters } from './urls.js';

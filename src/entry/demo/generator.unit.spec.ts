@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { isStaticAssetOrHealthCheck } from '../../sources/decoding/log-exclusion.js';
+import { DAY_MS } from '../../shared/time/units.js';
 import { DEPRECATED, ENDPOINTS, EXCLUDED } from './endpoints.js';
 import type { DemoRequest } from './demo-request.js';
 import { requestsBetween, requestsOfSlot } from './generator.js';
-import { DAY_MS } from '../../shared/time/units.js';
 import { SLOT_MS } from './traffic-curve.js';
 import { BROKEN, FAILING, SLOW } from './trouble.js';
 

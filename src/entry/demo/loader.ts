@@ -3,12 +3,12 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { BackgroundTasks } from '../../shared/async/background-tasks.js';
 import { logsRetainedFrom, trafficRetainedFrom } from '../../config/retention.js';
 import type { RequestsWriter } from '../../write/requests.writer.js';
+import { DAY_MS } from '../../shared/time/units.js';
 import { aggregateCounts } from './aggregate.js';
 import { withCapture } from './capture/capture.js';
 import type { DemoRequest } from './demo-request.js';
 import { requestsBetween } from './generator.js';
 import type { SeedProgress } from './progress-log.js';
-import { DAY_MS } from '../../shared/time/units.js';
 
 /** The unit of loading, in days since the epoch. One insert of sums has one block. */
 const BLOCK_MS = 10 * DAY_MS;

@@ -11,11 +11,11 @@ import type { Config } from '../../config/config.js';
 import { listOperations } from '../../sources/decoding/api-document.js';
 import { finish } from '../../shared/async/slices.js';
 import { RequestsWriter } from '../../write/requests.writer.js';
+import { DAY_MS } from '../../shared/time/units.js';
 import { demoKey } from './demo-key.js';
 import { EXCLUDED, createDocument } from './endpoints.js';
 import { Loader, type DemoSample, getSteps, listBlocks } from './loader.js';
 import { SeedProgress } from './progress-log.js';
-import { DAY_MS } from '../../shared/time/units.js';
 import { RULES, listReleases } from './trouble.js';
 
 const TEAM = 'Demo';

@@ -1,4 +1,5 @@
 import { DAY_MS } from '../../shared/time/units.js';
+
 /**
  * The unit of generation: the start of a slot determines its requests. It is also the finest bucket of the
  * traffic.

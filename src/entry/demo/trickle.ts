@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import { DAY_MS } from '../../shared/time/units.js';
 import { createCapture } from './capture/capture.js';
 import type { DemoRequest } from './demo-request.js';
 import { EXCLUDED } from './endpoints.js';
 import { requestsBetween, requestsOfSlot } from './generator.js';
-import { DAY_MS } from '../../shared/time/units.js';
 import { SLOT_MS } from './traffic-curve.js';
 
 const EVERY_MS = 5_000;

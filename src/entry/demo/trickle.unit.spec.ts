@@ -3,10 +3,10 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { parseNdjsonLine } from '../../sources/lines/formats/ndjson.parser.js';
+import { DAY_MS } from '../../shared/time/units.js';
 import { withCapture } from './capture/capture.js';
 import { requestsBetween } from './generator.js';
 import { startTrickle } from './trickle.js';
-import { DAY_MS } from '../../shared/time/units.js';
 import { SLOT_MS } from './traffic-curve.js';
 
 const BUSY = Date.UTC(2026, 10, 18, 14, 10);

@@ -4,9 +4,9 @@ import { type Parameters, renderParameters } from '../../store/client/query-para
 import type { WriterCoordinator } from '../../coordination/writer-coordinator.js';
 import { BatchLog } from '../../write/batch-log.js';
 import { WriteGate } from '../../write/write-gate.js';
+import { DAY_SECONDS, HOUR_MS } from '../../shared/time/units.js';
 import { AdminError } from './admin.error.js';
 import { type StoredTable, buildDelete, findTables } from './stored-tables.js';
-import { DAY_SECONDS, HOUR_MS } from '../../shared/time/units.js';
 
 /** The deleted window of an app: from `since` on and before `until`, in milliseconds since the Unix epoch. */
 interface Window {

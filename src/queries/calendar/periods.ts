@@ -1,6 +1,6 @@
 import { clamp } from '../../shared/clamp.js';
-import { type OffsetSpan, offsetSpans } from './zone-offsets.js';
 import { DAY_SECONDS } from '../../shared/time/units.js';
+import { type OffsetSpan, offsetSpans } from './zone-offsets.js';
 
 /** Grouping of records by a unit of the zone's calendar. */
 export type Interval = 'minute' | 'hour' | 'day' | 'month';

@@ -74,6 +74,15 @@ describe.each([Infinity, 1_000, 31])('gunzip, of chunks of %d bytes', (size) => 
   });
 });
 
+it.each([1, 2, 3, 5, 7])('reads headers and trailers in pieces of %d bytes', async (size) => {
+  const bytes = Buffer.concat([SECOND, Buffer.alloc(3), SECOND, Buffer.from('trailing')]);
+  expect(await unpack(bytes, size)).toEqual({
+    text: 'second\nsecond\n',
+    hasTrailing: true,
+    error: undefined,
+  });
+});
+
 it('reads the optional fields of a header', async () => {
   const fields = Buffer.concat([
     Buffer.from([0x1f, 0x8b, 8, 0b11110, 0, 0, 0, 0, 0, 3]),

@@ -9,6 +9,7 @@ import type { MessageOutcome } from '../../telemetry/metrics/metrics.js';
 import { Telemetry } from '../../telemetry/telemetry.js';
 import { WindowCounter, retryAfterSeconds } from '../../access/rate-limit/window.counter.js';
 import { BatchCommitter } from '../../write/batches/batch-committer.js';
+import { MINUTE_MS } from '../../shared/time/units.js';
 import { BodyWork } from './body-work.js';
 import type { ClientApp } from '../../access/tokens/client-apps.js';
 import { RefusedSenders } from '../../access/tokens/refused-senders.js';
@@ -18,7 +19,6 @@ import { type RejectionOrigin, RejectionReporter } from './rejection-reporter.js
 import type { SenderRequest } from './sender-request.js';
 import { ParseThreads } from '../parsing/parse-threads.js';
 import type { UnpackLimit } from './unpack-limit.js';
-import { MINUTE_MS } from '../../shared/time/units.js';
 
 /** Limits of the parse queue; each queued body keeps its bytes in memory. */
 const MAX_WAITING = 1_000;

@@ -5,6 +5,7 @@ import { LenientReader } from '../../records/decoding/decoders.js';
 import { statusCodeDecoder } from '../decoding/request-decoders.js';
 import { type Retention, checkRetention, getTrafficRetention } from '../../records/decoding/timestamps.js';
 import type { Message, MetricPoint } from '../../write/batches/message.js';
+import { MINUTE_MS } from '../../shared/time/units.js';
 import { Attributes, findConsumer, findMethod, findStatusCode, toPath } from './attributes.js';
 import { toMilliseconds } from './encoding.js';
 import type { InstrumentationScope } from './generated/opentelemetry/proto/common/v1/common_pb.js';
@@ -18,7 +19,6 @@ import { type HistogramPoint, findFault, readBuckets } from './histogram-points.
 import type { Parts } from './items.js';
 import { type BodyContext, readMessages } from './origin.js';
 import type { RecordHashes } from './record-hashes.js';
-import { MINUTE_MS } from '../../shared/time/units.js';
 
 /** Scope of version 1 of the client libraries; they do not count preflight requests. */
 const LIBRARY_SCOPE = 'apitally';

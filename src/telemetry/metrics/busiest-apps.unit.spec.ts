@@ -1,5 +1,5 @@
-import { BusiestApps } from './busiest-apps.js';
 import { MINUTE_MS } from '../../shared/time/units.js';
+import { BusiestApps } from './busiest-apps.js';
 
 describe('BusiestApps', () => {
   let apps: BusiestApps;

@@ -8,6 +8,7 @@ import type { RequestIds, WithIds } from '../../records/names/name-registry.js';
 import type { CountRecord, RequestRecord } from '../../records/request-record.js';
 import { NIL_UUID } from '../../shared/nil-uuid.js';
 import { toCountRow } from '../row-encoder.js';
+import { DAY_MS, MINUTE_MS } from '../../shared/time/units.js';
 import type { MetricPoint, SpanCount } from './message.js';
 import { subtractBins } from './bucket-places.js';
 import {
@@ -18,7 +19,6 @@ import {
 } from './request-assignment.js';
 import { type AccuracyRow, utcDay } from './interval-days.js';
 import { Slices, type Steps } from '../../shared/async/slices.js';
-import { DAY_MS, MINUTE_MS } from '../../shared/time/units.js';
 
 type CountRow = ReturnType<typeof toCountRow>;
 type CountedBy = 'spans' | 'metric' | 'older_metric';
