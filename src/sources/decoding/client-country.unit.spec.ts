@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { ConfigError } from '../../config/config.js';
-import { lookUpCountry, openCountryDatabase } from './client-country.js';
+import { isPublic, lookUpCountry, openCountryDatabase } from './client-country.js';
 
 describe('lookUpCountry', () => {
   it.each([
@@ -64,6 +64,25 @@ describe('lookUpCountry', () => {
 
   it('takes any text without throwing', () => {
     fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => void lookUpCountry(text)));
+  });
+});
+
+describe('isPublic', () => {
+  it.each([
+    ['0.255.255.255', '1.0.0.0'],
+    ['10.0.0.0', '9.255.255.255'],
+    ['10.255.255.255', '11.0.0.0'],
+    ['100.64.0.0', '100.63.255.255'],
+    ['100.127.255.255', '100.128.0.0'],
+    ['172.16.0.0', '172.15.255.255'],
+    ['172.31.255.255', '172.32.0.0'],
+    ['192.0.0.255', '192.0.1.0'],
+    ['198.18.0.0', '198.17.255.255'],
+    ['198.19.255.255', '198.20.0.0'],
+    ['224.0.0.0', '223.255.255.255'],
+    ['ff00::1', 'feff::1'],
+  ])('is false of %s and true of its neighbour %s', (special, neighbour) => {
+    expect([isPublic(special), isPublic(neighbour)]).toEqual([false, true]);
   });
 });
 
