@@ -161,10 +161,12 @@ function attributesJson(
 ): string {
   if (attributes.length === 0) return '{}';
   const members = new Map<string, string>();
-  for (const { key, value } of attributes)
-    if (!isLeftOut?.(key))
-      members.set(JSON.stringify(truncate(sanitize(key), MAX_ATTRIBUTE_NAME)), toJson(value?.value));
-  return `{${Array.from(members, ([key, value]) => `${key}:${value}`).join()}}`;
+  for (const { key, value } of attributes) {
+    if (isLeftOut?.(key)) continue;
+    const name = truncate(sanitize(key), MAX_ATTRIBUTE_NAME);
+    members.set(name, `${JSON.stringify(name)}:${toJson(value?.value)}`);
+  }
+  return `{${[...members.values()].join()}}`;
 }
 
 /**
