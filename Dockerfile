@@ -18,7 +18,9 @@ ARG EMBEDDED=
 RUN npm prune --omit=dev $([ -n "$EMBEDDED" ] || echo --omit=optional) --ignore-scripts --no-audit --no-fund
 
 FROM base
+# With its default of 64 MB for each half of the young generation, Node.js 24 takes 100 MB more memory and is not faster.
 ENV NODE_ENV=production \
+    NODE_OPTIONS=--max-semi-space-size=32 \
     DATA_DIR=/data
 WORKDIR /app
 COPY --from=build /app/node_modules ./node_modules
