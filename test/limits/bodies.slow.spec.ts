@@ -16,10 +16,8 @@ import type { PageBody } from '../setup/tenant.js';
 import { BODIES, GRPC_WAY, type HostileBody } from './bodies.js';
 import { type Sample, request } from './http.js';
 import { type Team, Template } from './template.js';
-import { ENVIRONMENT, NODE_OPTIONS } from './test-bed.js';
+import { ENVIRONMENT, MEMORY_MIB, NODE_OPTIONS } from './test-bed.js';
 
-/** What the examples of deployment give the collector. */
-const MEMORY_MIB = 1024;
 /** A bound against hangs alone: on an idle machine blocks are tens of milliseconds, on a busy one seconds. */
 const BLOCK_MS = 20_000;
 jest.setTimeout(300_000);

@@ -30,15 +30,13 @@ import type { Latency } from './neighbours.js';
 import type { NeighbourHandlers } from './neighbours.process.js';
 import { RawConnection } from './raw-connection.js';
 import { Template } from './template.js';
-import { type Outcome, TestBed } from './test-bed.js';
+import { MEMORY_MIB, type Outcome, TestBed } from './test-bed.js';
 
 /**
  * `LIMITS_LONG=1`, as `npm run test:limits` sets it: attacks as they were measured, and not only as large as
  * shows a failure.
  */
 const IS_LONG = process.env.LIMITS_LONG === '1';
-/** What the examples of deployment give the collector. */
-const MEMORY_MIB = 1024;
 const IMPORT_MEMORY_MIB = 700;
 /** Only in the long form, which runs alone on a machine. */
 const RESPONSE_MS = 10_000;
