@@ -9,14 +9,11 @@ import type { Impact } from './neighbours.js';
 import type { NeighbourHandlers } from './neighbours.process.js';
 import type { Template } from './template.js';
 
-const isNewNode = Number(process.versions.node.split('.')[0]) >= 24;
-/** The heap that Node takes in a container of 1 GiB, and with Node.js 24 the option of the image. */
-export const NODE_OPTIONS = ['--max-old-space-size=512', ...(isNewNode ? ['--max-semi-space-size=32'] : [])];
-/**
- * What the examples of deployment give the collector; theirs has no engine in its process. Node.js 24 keeps
- * 100 to 200 MiB more than 20, whatever the size of its heap.
- */
-export const MEMORY_MIB = isNewNode ? 1280 : 1024;
+const isNode24 = Number(process.versions.node.split('.')[0]) >= 24;
+/** The heap that Node takes in a container of 1 GiB; from Node.js 24 on, with the option of the Dockerfile. */
+export const NODE_OPTIONS = ['--max-old-space-size=512', ...(isNode24 ? ['--max-semi-space-size=32'] : [])];
+/** What the examples of deployment give the collector. */
+export const MEMORY_MIB = 1024;
 /**
  * What the heap leaves of 1 GiB is shared by queries and what Node keeps outside of the heap. Times are long,
  * so that a busy machine does not look like a refusal.
