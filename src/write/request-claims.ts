@@ -18,8 +18,8 @@ const RETRY_MS = 500;
  */
 export class RequestClaims {
   private readonly owner = randomUUID();
-  /** For each claimed request, a promise that resolves when its claim ends. */
-  private readonly claimed = new Map<string, Promise<void>>();
+  /** The requests of each claim, with a promise that resolves when it ends. */
+  private readonly claims = new Map<readonly string[], Promise<void>>();
 
   constructor(private readonly coordinator: WriterCoordinator) {}
 
@@ -39,18 +39,22 @@ export class RequestClaims {
     for (let others = this.claimsOn(keys); others.length > 0; others = this.claimsOn(keys))
       await Promise.all(others);
     const { promise, resolve } = withResolvers();
-    for (const key of keys) this.claimed.set(key, promise);
+    this.claims.set(keys, promise);
     try {
       if (slices.isOver) await slices.giveWay();
       return await this.runAmongProcesses(keys, waitMs, work);
     } finally {
-      for (const key of keys) this.claimed.delete(key);
+      this.claims.delete(keys);
       resolve();
     }
   }
 
   private claimsOn(keys: readonly string[]): Promise<void>[] {
-    return keys.map((key) => this.claimed.get(key)).filter((claim) => claim !== undefined);
+    if (this.claims.size === 0) return [];
+    const wanted = new Set(keys);
+    return [...this.claims].flatMap(([claimed, ended]) =>
+      claimed.some((key) => wanted.has(key)) ? ended : [],
+    );
   }
 
   private async runAmongProcesses<T>(
@@ -58,34 +62,33 @@ export class RequestClaims {
     waitMs: number,
     work: (hold: Hold) => Promise<T>,
   ): Promise<T> {
-    const locks = keys.map((key) => `request:${key}`);
     const lease = {
-      acquiredAt: await this.lockAll(locks, waitMs),
+      acquiredAt: await this.lockAll(keys, waitMs),
       heldMs: CLAIM_MS,
-      renew: () => this.lock(locks),
+      renew: () => this.lock(keys),
       everyMs: RENEW_MS,
-      release: () => this.unlock(locks),
+      release: () => this.unlock(keys),
     };
     return runWithLease(lease, work);
   }
 
   /** @returns the time at which they were acquired */
-  private async lockAll(locks: readonly string[], waitMs: number): Promise<number> {
+  private async lockAll(keys: readonly string[], waitMs: number): Promise<number> {
     const deadline = Date.now() + waitMs;
     for (;;) {
       const at = performance.now();
-      if (await this.lock(locks)) return at;
-      await this.unlock(locks);
+      if (await this.lock(keys)) return at;
+      await this.unlock(keys);
       if (Date.now() > deadline) throw new StoreUnavailable('another process is writing the same requests');
       await pause(RETRY_MS);
     }
   }
 
-  private lock(locks: readonly string[]): Promise<boolean> {
-    return this.coordinator.acquireLocks(locks, this.owner, CLAIM_MS);
+  private lock(keys: readonly string[]): Promise<boolean> {
+    return this.coordinator.acquireLocks(keys, this.owner, CLAIM_MS);
   }
 
-  private unlock(locks: readonly string[]): Promise<void> {
-    return this.coordinator.releaseLocks(locks, this.owner);
+  private unlock(keys: readonly string[]): Promise<void> {
+    return this.coordinator.releaseLocks(keys, this.owner);
   }
 }
