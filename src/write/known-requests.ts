@@ -21,17 +21,22 @@ export interface RequestKey {
 }
 
 /**
- * A batch of an import, and within `MAX_UUIDS`. UUIDs of senders are random, so each lookup reads most of the
- * ledger beside many known requests: fewer lookups read less.
+ * A batch of an import. UUIDs of senders are random, so each lookup reads most of the ledger beside many known
+ * requests: fewer lookups read less.
  */
 const REQUESTS_IN_LOOKUP = 24_000;
-/** The ledger knows requests that came in whole, logged or not; the details know the other logged ones. */
+/**
+ * The ledger knows requests that came in whole, logged or not; the details know the other logged ones. The
+ * UUIDs are a subquery, because the engine handles a constant array several times: the lookup took twice the
+ * time.
+ */
 const KNOWN = `
-WITH {app_ids:Array(UInt32)} AS apps, {request_uuids:Array(UUID)} AS uuids
-SELECT app_id, request_uuid FROM request_details_v1
-WHERE app_id IN apps AND NOT in_ledger AND request_uuid IN uuids
-UNION ALL
-SELECT app_id, request_uuid FROM import_ledger_v1 WHERE app_id IN apps AND request_uuid IN uuids`;
+SELECT app_id, request_uuid FROM (
+  SELECT app_id, request_uuid FROM request_details_v1 WHERE NOT in_ledger
+  UNION ALL
+  SELECT app_id, request_uuid FROM import_ledger_v1
+) WHERE app_id IN {app_ids:Array(UInt32)}
+  AND request_uuid IN (SELECT toUUID(arrayJoin(splitByChar(',', materialize({request_uuids:String})))))`;
 /** The conditions use the start of the table's sort key; names of columns are aliases too. */
 const KNOWN_SPANS = `
 SELECT s.app_id AS app_id, lower(hex(s.trace_id)) AS trace_id, lower(hex(s.span_id)) AS span_id,
@@ -54,7 +59,7 @@ export class KnownRequests {
     for (const some of chunk([...unknown.values()], REQUESTS_IN_LOOKUP)) {
       const stored = await this.store.rows<RequestKey>('requests.known', KNOWN, {
         app_ids: [...new Set(some.map(({ app_id }) => app_id))],
-        request_uuids: some.map(({ request_uuid }) => request_uuid),
+        request_uuids: some.map(({ request_uuid }) => request_uuid).join(),
       });
       for (const request of stored) unknown.delete(requestKey(request));
     }
