@@ -1,5 +1,4 @@
 import type { AlertState, Channel } from '../api/alerts/rule.js';
-import { dateTime64 } from '../records/names/id-generator.js';
 import type { ClickHouse } from '../store/client/clickhouse.client.js';
 import { DAY_MS } from '../shared/time/units.js';
 
@@ -118,12 +117,7 @@ export class AlertStore {
   async saveRules(rules: readonly StoredRule[]): Promise<void> {
     await this.insert(
       'alert_rules_v1',
-      rules.map((rule) => ({
-        ...rule,
-        muted_until: dateTime64(rule.muted_until),
-        defined_at: dateTime64(rule.defined_at),
-        updated_at: dateTime64(Date.now()),
-      })),
+      rules.map((rule) => ({ ...rule, updated_at: 1000 * Date.now() })),
     );
   }
 
@@ -132,15 +126,7 @@ export class AlertStore {
   }
 
   async saveStates(states: readonly StoredState[]): Promise<void> {
-    await this.insert(
-      'alert_states_v1',
-      states.map((state) => ({
-        ...state,
-        since: dateTime64(state.since),
-        fired_at: dateTime64(state.fired_at),
-        evaluated_at: dateTime64(state.evaluated_at),
-      })),
-    );
+    await this.insert('alert_states_v1', states);
   }
 
   /** Transitions of the last day, and digests of the last week, that are in no message yet. */
@@ -150,14 +136,7 @@ export class AlertStore {
   }
 
   async saveMessages(messages: readonly StoredMessage[]): Promise<void> {
-    await this.insert(
-      'alert_messages_v1',
-      messages.map((message) => ({
-        ...message,
-        created_at: dateTime64(message.created_at),
-        next_at: dateTime64(message.next_at),
-      })),
-    );
+    await this.insert('alert_messages_v1', messages);
   }
 
   findDueMessages(now: number): Promise<StoredMessage[]> {

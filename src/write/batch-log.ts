@@ -5,7 +5,6 @@ import { chunkBySize, chunkForLookup } from '../shared/chunk.js';
 import { LocalCoordinator, type WriterCoordinator } from '../coordination/writer-coordinator.js';
 import { LandingViews } from './landing-views.js';
 import type { Hold } from '../coordination/lease.js';
-import { dateTime64 } from '../records/names/id-generator.js';
 import { NIL_UUID } from '../shared/nil-uuid.js';
 import { WriteGate } from './write-gate.js';
 
@@ -52,8 +51,8 @@ interface LoggedMessage extends MessageKey {
 /** Rows that are written together: all or none. */
 export interface Batch {
   id: string;
-  /** Made by `formatBatchTime`. */
-  createdAt: string;
+  /** In seconds since the Unix epoch. */
+  createdAt: number;
   /** The messages of the rows; empty for an import. */
   messages: readonly LoggedMessage[];
   pieces: readonly Piece[];
@@ -86,7 +85,7 @@ interface BatchOfMessage extends MessageKey {
 
 interface BatchState {
   batch_id: string;
-  created: string;
+  created: number;
   pieces: number;
   is_applied: number;
 }
@@ -95,7 +94,7 @@ const BATCHES_OF_MESSAGES = `
 SELECT app_id, message_uuid, batch_id FROM ingest_messages_v1
 WHERE message_uuid IN {message_uuids:Array(UUID)}`;
 const STATE = `
-SELECT batch_id, toString(any(created_at)) AS created, max(pieces) AS pieces, max(applied) AS is_applied
+SELECT batch_id, toUnixTimestamp(any(created_at)) AS created, max(pieces) AS pieces, max(applied) AS is_applied
 FROM ingest_batches_v1
 WHERE piece = 0`;
 const STATES = `${STATE} AND batch_id IN {batch_ids:Array(UUID)} GROUP BY batch_id`;
@@ -132,7 +131,7 @@ const STATEMENT_CHARACTERS = 16 * 1024 * 1024;
  */
 export class BatchLog {
   /** Applied batches that are not marked yet. */
-  private readonly unmarked = new Map<string, { createdAt: string; pieces: number }>();
+  private readonly unmarked = new Map<string, { createdAt: number; pieces: number }>();
 
   /**
    * The requests of each batch that is being written, or whose write failed after a possible append; by ID.
@@ -333,11 +332,6 @@ export class BatchLog {
   }
 }
 
-/** The time in whole seconds, as the engine reads a DateTime in UTC. */
-export function formatBatchTime(at = Date.now()): string {
-  return dateTime64(at).slice(0, 19);
-}
-
 /** The text of a message's identity. */
 export function messageKey({ app_id, message_uuid }: MessageKey): string {
   return `${app_id}/${message_uuid}`;
@@ -348,7 +342,7 @@ function token(batchId: string, part: string): string {
   return createHash('sha256').update(`${batchId}\n${part}`).digest('hex');
 }
 
-function* encodePieceLines(id: string, createdAt: string, pieces: readonly Piece[]): Generator<string> {
+function* encodePieceLines(id: string, createdAt: number, pieces: readonly Piece[]): Generator<string> {
   for (const [index, { table, rows }] of pieces.entries())
     // Not joined: rows of megabytes are copied where their statement is made.
     yield `${[id, index + 1, createdAt, 0, '[]', '[]', '[]', table].join('\t')}\t${rows}\t0`;

@@ -1,6 +1,5 @@
 import { findCapturedException } from '../records/capture.js';
 import { findFingerprint } from '../records/error-fingerprint.js';
-import { dateTime64 } from '../records/names/id-generator.js';
 import { hasOperation, removeOperation } from '../records/operation.js';
 import type { RequestIds } from '../records/names/name-registry.js';
 import type { RequestRecord } from '../records/request-record.js';
@@ -20,7 +19,7 @@ export function toErrorRow(
   const { timestamp, kind, type, message, location, stacktrace, sentry_event_id, errors } = error;
   return {
     app_id: appId,
-    timestamp: dateTime64(timestamp),
+    timestamp: timestamp,
     ...ids,
     fingerprint: findFingerprint(error),
     kind,

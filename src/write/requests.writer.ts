@@ -3,7 +3,7 @@ import { REMOVE_OLD_PARTS } from '../store/old-parts.js';
 import { Slices } from '../shared/async/slices.js';
 import { hashUuid } from '../shared/hash-uuid.js';
 import { DEFAULT_LIMITS } from '../config/name-limits.js';
-import { BatchLog, type Recovery, type UnfinishedBatch, formatBatchTime } from './batch-log.js';
+import { BatchLog, type Recovery, type UnfinishedBatch } from './batch-log.js';
 import { KnownRequests, requestKey } from './known-requests.js';
 import type { Hold } from '../coordination/lease.js';
 import { NameRegistry, type WithIds } from '../records/names/name-registry.js';
@@ -169,7 +169,7 @@ export class RequestsWriter {
       // Derived from its requests, so that two processes without Redis write the same batches if they import
       // the same file.
       id: hashUuid([appId, ...records.map(({ request_uuid }) => request_uuid)].join()),
-      createdAt: formatBatchTime(),
+      createdAt: Math.floor(Date.now() / 1000),
       messages: [],
       pieces,
       requests: records.map(({ request_uuid }) => requestKey({ app_id: appId, request_uuid })),

@@ -1,6 +1,5 @@
 import type { Steps } from '../shared/async/slices.js';
 import type { IngestTable, Piece } from './batch-log.js';
-import { dateTime64 } from '../records/names/id-generator.js';
 import type { RequestIds } from '../records/names/name-registry.js';
 import { toRecordJson } from '../records/record-json.js';
 import type { CountRecord, RequestRecord } from '../records/request-record.js';
@@ -119,7 +118,7 @@ export function toLogRow(appId: number, record: RequestRecord, ids: RequestIds) 
   const { request_uuid, method, status_code, captured_json } = record;
   return {
     app_id: appId,
-    timestamp: dateTime64(record.timestamp),
+    timestamp: record.timestamp,
     request_uuid,
     app_env_id: ids.app_env_id,
     endpoint_id: ids.endpoint_id,
@@ -156,5 +155,5 @@ export function weighCount({ bins }: { bins: readonly unknown[] }): number {
 export function toCountRow(appId: number, count: CountRecord, ids: RequestIds) {
   const { timestamp, status_code, requests, bytes_received, bytes_sent, bins } = count;
   const sums = { status_code, requests, bytes_received, bytes_sent };
-  return { app_id: appId, timestamp: dateTime64(timestamp), ...ids, ...sums, bins };
+  return { app_id: appId, timestamp: timestamp, ...ids, ...sums, bins };
 }

@@ -6,7 +6,6 @@ import { Temporal } from 'temporal-polyfill';
 import { EMPTY_CAPTURE, toCaptureJson } from '../../src/records/capture.js';
 import { buildRequest } from '../factories/request.factory.js';
 import { Config } from '../../src/config/config.js';
-import { dateTime64 } from '../../src/records/names/id-generator.js';
 import { Client, TestCollector } from '../collector/setup/collector.js';
 import { buildSync } from '../collector/setup/messages.js';
 import { evaluateAlerts } from '../setup/alerts.js';
@@ -747,7 +746,7 @@ describeWithChromium('a session of the dashboard', () => {
     const { appId, key } = client.tenant;
     const { body } = await app.get('/v1/apps', key);
     const [{ envs }] = body.data as [{ envs: [{ id: number }] }];
-    const earlier = dateTime64(Date.now() - 11 * 60_000);
+    const earlier = Date.now() - 11 * 60_000;
     await app.store.insert('instance_reports', [
       JSON.stringify({
         app_id: appId,

@@ -1,12 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import {
-  type Batch,
-  BatchLog,
-  type MessageKey,
-  type Piece,
-  formatBatchTime,
-} from '../../src/write/batch-log.js';
-import { dateTime64 } from '../../src/records/names/id-generator.js';
+import { type Batch, BatchLog, type MessageKey, type Piece } from '../../src/write/batch-log.js';
 import { COUNTS_TABLES } from '../setup/rollups.js';
 import { type OpenStore, openStore } from '../setup/store.js';
 
@@ -31,7 +24,7 @@ describe('BatchLog', () => {
   const buildMessage = () => ({ app_id: APP, message_uuid: randomUUID() });
   /** A batch that counts one request of an endpoint and logs another. */
   const buildBatch = (endpoint_id: number, messages = [buildMessage(), buildMessage()]): Batch => {
-    const timestamp = dateTime64(Date.now());
+    const timestamp = Date.now();
     const common = { app_id: APP, timestamp, app_env_id: 1, endpoint_id, consumer_id: 1 };
     const count = { ...common, requests: 1, bytes_received: 2, bytes_sent: 3, bins: [['time', -80, 1]] };
     const error = { ...common, kind: 'server', type: 'E', message: 'm', stacktrace: 's', errors: 1 };
@@ -52,7 +45,7 @@ describe('BatchLog', () => {
     };
     return {
       id: randomUUID(),
-      createdAt: timestamp.slice(0, 19),
+      createdAt: Math.floor(timestamp / 1000),
       messages,
       pieces: [
         { table: 'request_counts', rows: JSON.stringify(count) },
@@ -153,7 +146,7 @@ describe('BatchLog', () => {
     const [poisoned, broken] = [buildBatch(8), buildBatch(9)];
     await new BatchLog(open.store).append({
       ...poisoned,
-      createdAt: formatBatchTime(Date.now() - 3_600_000),
+      createdAt: Math.floor(Date.now() / 1000) - 3_600,
       pieces: [{ table: 'request_counts', rows: '{"app_id":"not a number"}' }],
     });
     await new BatchLog(open.store).append(broken);

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
-import { dateTime64 } from '../../src/records/names/id-generator.js';
 import { type Client, TestService } from './setup/collector.js';
 import { buildCount, buildLogItem, buildSync } from './setup/messages.js';
 import { OtlpSender, attributes, logs, resource, serverSpan, traces } from './setup/otlp.js';
@@ -226,7 +225,7 @@ describe('attributes of consumers', () => {
   it('are kept if the name changes, and by a collector that did not see them', async () => {
     await client.send('sync', buildSync({ consumers: [bob({ plan: 'gold' })] }));
     const [row] = await select<object>('SELECT * FROM consumers_v1 WHERE app_id = {app_id:UInt32}');
-    const changed = { ...row, attributes: '{"plan":"silver"}', updated_at: dateTime64(Date.now() + 1) };
+    const changed = { ...row, attributes: '{"plan":"silver"}', updated_at: (Date.now() + 1) * 1000 };
     await service.api.store.insert('consumers_v1', [JSON.stringify(changed)]);
     await client.send('sync', buildSync({ consumers: [{ identifier: 'bob', name: 'Bob' }] }));
     expect(await readAttributes()).toEqual({ bob: '{"plan":"silver"}' });

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { dateTime64 } from '../../src/records/names/id-generator.js';
 import { TestService } from './setup/collector.js';
 
 /** More than the collector looks at in one query. */
@@ -21,8 +20,8 @@ describe('spans that wait for their metric', () => {
     const buildRow = (app_id: number) => ({
       app_id,
       instance_uuid: randomUUID(),
-      received_at: dateTime64(at),
-      timestamp: dateTime64(at),
+      received_at: at,
+      timestamp: at,
       app_env_id: 1,
       endpoint_id: 0,
       consumer_id: 0,

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { StoreUnavailable } from '../../src/store/client/clickhouse.errors.js';
-import { BatchLog, formatBatchTime } from '../../src/write/batch-log.js';
+import { BatchLog } from '../../src/write/batch-log.js';
 import type { ClickHouseServer } from '../setup/clickhouse-server/clickhouse-server.js';
 import { eventually } from '../setup/eventually.js';
 import { type Client, TestService } from './setup/collector.js';
@@ -115,7 +115,12 @@ describe('a store that is away for a while', () => {
   it('fails a recovery, which does not take the batches for rejected ones', async () => {
     const log = new BatchLog(service.api.store);
     const piece = { table: 'request_counts' as const, rows: '{"app_id":1,"requests":1}' };
-    await log.append({ id: randomUUID(), createdAt: formatBatchTime(), messages: [], pieces: [piece] });
+    await log.append({
+      id: randomUUID(),
+      createdAt: Math.floor(Date.now() / 1000),
+      messages: [],
+      pieces: [piece],
+    });
     await server.fail({ kind: 'reset' }, { on: '' });
     await expect(log.recover(0)).rejects.toThrow(StoreUnavailable);
     await server.heal();

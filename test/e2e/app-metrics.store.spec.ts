@@ -4,7 +4,6 @@ import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { planPeriods } from '../../src/api/app-metrics/metric-periods.js';
 import { buildStatement } from '../../src/api/app-metrics/metrics-statement.js';
-import { dateTime64 } from '../../src/records/names/id-generator.js';
 import { TestApp } from '../setup/app.js';
 import { readArrow } from '../setup/arrow.js';
 import { queryParquet, readParquet } from '../setup/duckdb.js';
@@ -201,7 +200,7 @@ describe('POST /v1/apps/{app_id}/metrics', () => {
       const sizes = { requests: 0, bytes_received: 5, bytes_sent: 5, bins: [] };
       const ids = { app_id: tenant.appId, app_env_id: 1, endpoint_id: 0, consumer_id: 0 };
       await app.store.insert('request_counts', [
-        JSON.stringify({ ...ids, ...sizes, timestamp: dateTime64(midnight + 3 * HOUR) }),
+        JSON.stringify({ ...ids, ...sizes, timestamp: midnight + 3 * HOUR }),
       ]);
       const rows = await tenant.metrics({ ...window, metrics: ['requests'], interval: 'hour' });
       expect(rows).toMatchObject([{ requests: 1 }]);
@@ -242,7 +241,7 @@ describe('POST /v1/apps/{app_id}/metrics', () => {
       const id = await endpointId('/users/{id}');
       const unknown = {
         app_id: tenant.appId,
-        timestamp: dateTime64(midnight + HOUR),
+        timestamp: midnight + HOUR,
         app_env_id: await tenant.envId('prod'),
         endpoint_id: id,
         consumer_id: 0,

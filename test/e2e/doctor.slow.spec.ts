@@ -255,7 +255,7 @@ type Found = Pick<CheckResult, 'check' | 'finding' | 'cure'>;
       () =>
         new BatchLog(store).append({
           id: '00000000-0000-0000-0000-00000000000a',
-          createdAt: new Date(Date.now() - 120_000).toISOString().slice(0, 19).replace('T', ' '),
+          createdAt: Math.floor(Date.now() / 1000) - 120,
           messages: [],
           pieces: [],
         }),

@@ -113,7 +113,7 @@ beforeAll(async () => {
     ...Array.from({ length: 90 }, (_, n) => {
       const identifier = consumers[n % 3];
       return {
-        timestamp: Date.now() - n * 1_234_567 * (n % 7 === 0 ? 1 : 0.5),
+        timestamp: Date.now() - n * (n % 7 === 0 ? 1_234_567 : 617_283),
         env: n % 4 === 0 ? 'test' : 'prod',
         consumer: identifier ? { identifier, name: identifier, group: 'customers' } : null,
         method: n % 5 === 0 ? 'POST' : 'GET',

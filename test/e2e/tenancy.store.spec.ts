@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { dateTime64 } from '../../src/records/names/id-generator.js';
 import { TestApp } from '../setup/app.js';
 import { type HttpResponse, check } from '../setup/conforms.js';
 import { type Operation, fill, operations } from '../setup/document.js';
@@ -64,7 +63,7 @@ async function fillWith(tenant: Tenant, mark: string): Promise<Identifiers> {
     })),
   );
   const app_env_id = await tenant.envId(mark);
-  const report = { app_id: tenant.appId, timestamp: dateTime64(Date.now()), app_env_id };
+  const report = { app_id: tenant.appId, timestamp: Date.now(), app_env_id };
   const reports = [1, 2].map((n) =>
     JSON.stringify({ ...report, instance_uuid: randomUUID(), app_version: `${mark}-${n}` }),
   );

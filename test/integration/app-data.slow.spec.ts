@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { AdminError } from '../../src/ops/admin/admin.error.js';
 import { type Admin, createAdmin } from '../../src/ops/admin/admin.js';
 import { LocalCoordinator } from '../../src/coordination/writer-coordinator.js';
-import { BatchLog, formatBatchTime } from '../../src/write/batch-log.js';
+import { BatchLog } from '../../src/write/batch-log.js';
 import { RequestsWriter } from '../../src/write/requests.writer.js';
 import { buildRequest } from '../factories/request.factory.js';
 import { type OpenStore, createApp, openStore } from '../setup/store.js';
@@ -129,7 +129,7 @@ describe('Deletion of an app', () => {
   it('applies no batch while a backup pauses writes', async () => {
     const appId = await createApp(open.store);
     const id = randomUUID();
-    const createdAt = formatBatchTime();
+    const createdAt = Math.floor(Date.now() / 1000);
     const pieces = [{ table: 'requests' as const, rows: JSON.stringify({ app_id: appId }) }];
     await new BatchLog(open.store, new LocalCoordinator()).append({ id, createdAt, messages: [], pieces });
     const coordinator = new LocalCoordinator();

@@ -2,7 +2,6 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { AdminError } from '../../src/ops/admin/admin.error.js';
 import { CountsDeletion } from '../../src/ops/admin/counts-deletion.js';
 import { LocalCoordinator } from '../../src/coordination/writer-coordinator.js';
-import { dateTime64 } from '../../src/records/names/id-generator.js';
 import { RequestsWriter } from '../../src/write/requests.writer.js';
 import { buildRequest } from '../factories/request.factory.js';
 import { type OpenStore, createApp, openStore } from '../setup/store.js';
@@ -118,16 +117,11 @@ describe('Deletion of counts', () => {
   });
 
   it.each([
-    [
-      'counts of spans that are still to be added',
-      'pending_counts_v1',
-      { received_at: dateTime64(hour(48)) },
-    ],
-    ['what spans may still take of the counts', 'unassigned_requests_v1', { ends_at: dateTime64(hour(48)) }],
+    ['counts of spans that are still to be added', 'pending_counts_v1', { received_at: hour(48) }],
+    ['what spans may still take of the counts', 'unassigned_requests_v1', { ends_at: hour(48) }],
   ])('deletes %s', async (_, table, more) => {
     const appId = await createApp(open.store);
-    const row = (n: number) =>
-      JSON.stringify({ app_id: appId, ...more, timestamp: dateTime64(hour(n)), requests: 1 });
+    const row = (n: number) => JSON.stringify({ app_id: appId, ...more, timestamp: hour(n), requests: 1 });
     await open.store.insert(table, [row(3), row(9)]);
     await createDeletion(appId, 3, 7).run(new LocalCoordinator());
     expect(await countRows(table, appId)).toBe(1);

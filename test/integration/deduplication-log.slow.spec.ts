@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { ClickHouse } from '../../src/store/client/clickhouse.client.js';
 import { repairDeduplicationLogs } from '../../src/store/embedded/deduplication-log.js';
 import { Config } from '../../src/config/config.js';
-import { dateTime64 } from '../../src/records/names/id-generator.js';
 import { COUNTS_TABLES, SELECT_TOTALS } from '../setup/rollups.js';
 import { addSchema } from '../setup/schema.js';
 import { describeEmbedded } from '../setup/store.js';
@@ -12,7 +11,7 @@ import { describeEmbedded } from '../setup/store.js';
 const TOKEN = 'c0ffee';
 const BLOCK = JSON.stringify({
   app_id: 1,
-  timestamp: dateTime64(Date.now() - 3_600_000),
+  timestamp: Date.now() - 3_600_000,
   app_env_id: 1,
   endpoint_id: 1,
   consumer_id: 1,

@@ -1,4 +1,3 @@
-import { dateTime64 } from '../../src/records/names/id-generator.js';
 import { NIL_UUID } from '../../src/shared/nil-uuid.js';
 import type { TestApp } from './app.js';
 
@@ -11,9 +10,9 @@ export function writeReports(
     'instance_reports',
     reports.map(({ at, ...members }) =>
       JSON.stringify({
-        timestamp: dateTime64(at),
+        timestamp: at,
         instance_uuid: NIL_UUID,
-        last_sync_at: dateTime64(0),
+        last_sync_at: 0,
         cpu_percent: -1,
         memory_rss: -1,
         client: '',

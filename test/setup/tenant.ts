@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { createApiKey, hashApiKey, parseIdentifier } from '../../src/access/keys/api-key.js';
-import { dateTime64 } from '../../src/records/names/id-generator.js';
 import type { RequestRecord } from '../../src/records/request-record.js';
 import { buildRequest } from '../factories/request.factory.js';
 import type { TestApp } from './app.js';
@@ -82,7 +81,7 @@ export class Tenant {
 
   /** Makes the rows that the commands would make. */
   private static async createBlock(app: TestApp, firstId: number): Promise<Tenant[]> {
-    const created_at = dateTime64(Date.now());
+    const created_at = Date.now();
     const tenants = Array.from(
       { length: BLOCK },
       (_, index) => new Tenant(app, firstId + index, createApiKey(), firstId + BLOCK + index, randomUUID()),

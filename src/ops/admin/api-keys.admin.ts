@@ -1,7 +1,6 @@
 import { createApiKey, hashApiKey, parseIdentifier } from '../../access/keys/api-key.js';
 import type { ClickHouse } from '../../store/client/clickhouse.client.js';
 import { ALL_SCOPES, type KeyScopes } from '../../platform/http/account.js';
-import { dateTime64 } from '../../records/names/id-generator.js';
 import { AdminError } from './admin.error.js';
 import type { RowChanges } from './row-change.js';
 import type { TeamsAdmin } from './teams.admin.js';
@@ -79,8 +78,8 @@ export class ApiKeysAdmin {
       team_id: teamId,
       name,
       key_sha256: hashApiKey(key),
-      created_at: dateTime64(Date.now()),
-      expires_at: expiresAt === undefined ? null : dateTime64(expiresAt),
+      created_at: Date.now(),
+      expires_at: expiresAt === undefined ? null : expiresAt,
       revoked_at: null,
       ...toColumns(scopes),
     };

@@ -3,7 +3,6 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { App, Env } from '../../api/apps/apps.dto.js';
 import type { ClickHouse } from '../../store/client/clickhouse.client.js';
 import type { BatchLog } from '../../write/batch-log.js';
-import { dateTime64 } from '../../records/names/id-generator.js';
 import { AdminError, requireText } from './admin.error.js';
 import { deleteAppData } from './app-data.js';
 import { claimId } from './id-claims.js';
@@ -58,7 +57,7 @@ export class AppsAdmin {
       framework: requireText('framework', framework),
       client_id: randomUUID(),
       team_id: teamId,
-      created_at: dateTime64(createdAt),
+      created_at: createdAt,
     };
     await this.store.insert('apps_v1', [JSON.stringify(app)]);
     const created = (await this.teams.listApps(teamId)).find((listed) => listed.id === id);

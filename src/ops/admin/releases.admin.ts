@@ -1,5 +1,4 @@
 import type { Env } from '../../api/apps/apps.dto.js';
-import { dateTime64 } from '../../records/names/id-generator.js';
 import { isLongerThan, sanitize } from '../../records/text.js';
 import { MAX_VERSION } from '../../sources/decoding/startup.js';
 import type { ClickHouse } from '../../store/client/clickhouse.client.js';
@@ -75,7 +74,7 @@ export class ReleasesAdmin {
       app_id: appId,
       app_env_id: id,
       app_version: version,
-      released_at: dateTime64(at ?? 0),
+      released_at: at ?? 0,
       marked: at !== null,
     }));
     await this.store.insert(

@@ -2,7 +2,6 @@ import type { App } from '../../api/apps/apps.dto.js';
 import { AppsRepository } from '../../api/apps/apps.repository.js';
 import type { ClickHouse } from '../../store/client/clickhouse.client.js';
 import { ALL_SCOPES, type Plan } from '../../platform/http/account.js';
-import { dateTime64 } from '../../records/names/id-generator.js';
 import { AdminError, requireText } from './admin.error.js';
 import { claimId } from './id-claims.js';
 import type { RowChanges } from './row-change.js';
@@ -29,7 +28,7 @@ export class TeamsAdmin {
 
   async create(name: string, plan: Plan, createdAt = Date.now()): Promise<TeamRow> {
     const team = { id: await claimId(this.store, 'teams_v1'), name: requireText('name', name), plan };
-    await this.store.insert('teams_v1', [JSON.stringify({ ...team, created_at: dateTime64(createdAt) })]);
+    await this.store.insert('teams_v1', [JSON.stringify({ ...team, created_at: createdAt })]);
     return team;
   }
 

@@ -1,7 +1,6 @@
 import { hashApiKey } from '../../access/keys/api-key.js';
 import { createWriteToken, findTokenIdentifier } from '../../access/tokens/write-token.js';
 import type { ClickHouse } from '../../store/client/clickhouse.client.js';
-import { dateTime64 } from '../../records/names/id-generator.js';
 import { AdminError } from './admin.error.js';
 import type { AppsAdmin } from './apps.admin.js';
 import type { RowChanges } from './row-change.js';
@@ -51,7 +50,7 @@ export class WriteTokensAdmin {
       app_id: appId,
       name: name.toWellFormed(),
       token_sha256: hashApiKey(token),
-      created_at: dateTime64(Date.now()),
+      created_at: Date.now(),
       revoked_at: null,
     };
     await this.store.insert('write_tokens_v1', [JSON.stringify(row)]);

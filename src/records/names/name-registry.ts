@@ -6,7 +6,7 @@ import { hasOperation } from '../operation.js';
 import type { RequestRecord } from '../request-record.js';
 import { LocalCoordinator, type WriterCoordinator } from '../../coordination/writer-coordinator.js';
 import { ErasedConsumers, IS_ERASED } from './erased-consumers.js';
-import { IdGenerator, dateTime64 } from './id-generator.js';
+import { IdGenerator } from './id-generator.js';
 import { NameLimitsLookup, OVERFLOW_NAME } from './name-limits.js';
 import { changeAttributes } from './consumer-attributes.js';
 import { type NameRow, NameTable, type NewName } from './name-table.js';
@@ -37,7 +37,7 @@ interface ConsumerRow extends NameRow {
   name: string;
   group_id: number;
   attributes: string;
-  created_at: string;
+  created_at: number;
 }
 
 /** A consumer as a batch of records describes it; the last description counts. */
@@ -109,7 +109,7 @@ export class NameRegistry {
     this.consumers = new NameTable<ConsumerRow>(store, ids, {
       table: 'consumers_v1',
       key: 'identifier',
-      columns: ['name', 'group_id', 'attributes', 'toString(created_at) AS created_at'],
+      columns: ['name', 'group_id', 'attributes', 'toUnixTimestamp64Milli(created_at) AS created_at'],
       overflow: {
         key: OVERFLOW_NAME,
         members: { identifier: OVERFLOW_NAME, name: OVERFLOW_NAME, group_id: 0, attributes: '' },
@@ -119,7 +119,7 @@ export class NameRegistry {
         name: String(members.name),
         group_id: Number(members.group_id),
         attributes: String(members.attributes),
-        created_at: dateTime64(seenAt),
+        created_at: seenAt,
       }),
       isErased: IS_ERASED,
       weigh: ({ attributes }) => Math.ceil(attributes.length / TYPICAL_ROW),
@@ -195,14 +195,8 @@ export class NameRegistry {
       };
       const named = path !== null && !endpointRow ? { ...record, path: null } : record;
       const groupRow = consumer?.group === undefined ? undefined : groups.get(consumer.group);
-      const rowsByKind = {
-        environments: envRow,
-        endpoints: endpointRow,
-        consumers: consumerRow,
-        consumerGroups: groupRow,
-      };
-      const overflow = NAME_KINDS.filter((kind) => rowsByKind[kind]?.isOverflow);
-      if (overflow.length === 0) return { record: named, ids };
+      const isOverflow = [envRow, endpointRow, consumerRow, groupRow].map((row) => row?.isOverflow);
+      if (!isOverflow.includes(true)) return { record: named, ids };
       return {
         record: {
           ...named,
@@ -211,7 +205,7 @@ export class NameRegistry {
           ...(consumerRow?.isOverflow && { consumer: { identifier: OVERFLOW_NAME } }),
         },
         ids,
-        overflow,
+        overflow: NAME_KINDS.filter((_, kind) => isOverflow[kind]),
       };
     };
     const resolved: WithIds<R>[] = [];

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { ClickHouse } from '../../store/client/clickhouse.client.js';
 import { chunkBySize, chunkForLookup } from '../../shared/chunk.js';
-import { type IdGenerator, type NameTableName, dateTime64 } from './id-generator.js';
+import { type IdGenerator, type NameTableName } from './id-generator.js';
 
 /** A name in the store. */
 export interface NameRow {
@@ -178,7 +178,7 @@ SELECT uniqExact(id) AS names FROM ${table} WHERE app_id = {app_id:UInt32} AND $
         app_id: appId,
         id,
         ...members,
-        created_at: dateTime64(seenAt),
+        created_at: seenAt,
         ...(!isDescribed && FIRST_VERSION),
       }),
     );

@@ -1,6 +1,5 @@
 import type { ClickHouse } from '../../store/client/clickhouse.client.js';
 import { hashUuid } from '../../shared/hash-uuid.js';
-import { dateTime64 } from '../../records/names/id-generator.js';
 import type { ApiDocument } from './message.js';
 
 /** Largest number of documents of an app that are kept. */
@@ -27,7 +26,7 @@ interface StoredDocument extends DocumentSubject {
 /** One row of `api_documents_v1`. */
 export interface ApiDocumentRow extends StoredDocument, ApiDocument {
   app_id: number;
-  received_at: string;
+  received_at: number;
 }
 
 /**
@@ -74,7 +73,7 @@ export class ApiDocuments {
       if (found) stored.splice(stored.indexOf(found), 1);
       stored.push({ ...document, slot, hash });
       // A millisecond apart, so that the last one is the newest.
-      const received_at = dateTime64(now + rows.length);
+      const received_at = now + rows.length;
       rows.push({ app_id, slot, received_at, hash, ...document });
     }
     return rows;

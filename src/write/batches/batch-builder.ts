@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { type Batch, type MessageKey, type Piece, formatBatchTime } from '../batch-log.js';
+import { type Batch, type MessageKey, type Piece } from '../batch-log.js';
 import { NIL_UUID } from '../../shared/nil-uuid.js';
 import { type KnownRequests, type RequestKey, requestKey } from '../known-requests.js';
-import { dateTime64 } from '../../records/names/id-generator.js';
 import type { DimensionNames, NameRegistry, WithIds } from '../../records/names/name-registry.js';
 import { hasOperation, removeOperation } from '../../records/operation.js';
 import type { RequestRecord } from '../../records/request-record.js';
@@ -106,7 +105,7 @@ export class BatchBuilder {
     }
     return {
       id: randomUUID(),
-      createdAt: formatBatchTime(),
+      createdAt: Math.floor(Date.now() / 1000),
       messages: messages.map(({ app_id, message_uuid, message }) => ({
         app_id,
         message_uuid,
@@ -123,7 +122,7 @@ export class BatchBuilder {
     await this.instances.settle(due, rows);
     const pieces = await new Slices().run(encode(rows));
     if (pieces.length === 0) return null;
-    return { id: randomUUID(), createdAt: formatBatchTime(), messages: [], pieces };
+    return { id: randomUUID(), createdAt: Math.floor(Date.now() / 1000), messages: [], pieces };
   }
 
   /** The batch that counts exceptions of requests; null without any. */
@@ -132,7 +131,7 @@ export class BatchBuilder {
     if (pieces.length === 0) return null;
     // Derived from its requests, so that two processes without Redis that find the same write the same batch.
     const id = hashUuid(rows.map(({ app_id, request_uuid }) => `${app_id}/${request_uuid}`).join());
-    return { id, createdAt: formatBatchTime(), messages: [], pieces };
+    return { id, createdAt: Math.floor(Date.now() / 1000), messages: [], pieces };
   }
 
   private async updateFramework(messages: readonly AppMessage[]): Promise<void> {
@@ -366,10 +365,10 @@ function reportRow(appId: number, message: Message, envId: number | undefined) {
   const { timestamp, cpu_percent, memory_rss, client, versions, app_version } = report;
   return {
     app_id: appId,
-    timestamp: dateTime64(timestamp),
+    timestamp: timestamp,
     app_env_id: envId,
     instance_uuid: instanceUuid ?? NIL_UUID,
-    last_sync_at: dateTime64(counts.length === 0 ? (syncedAt ?? 0) : 0),
+    last_sync_at: counts.length === 0 ? (syncedAt ?? 0) : 0,
     cpu_percent: cpu_percent ?? -1,
     memory_rss: memory_rss ?? -1,
     client,

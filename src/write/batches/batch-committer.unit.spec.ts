@@ -27,7 +27,7 @@ describe('BatchCommitter', () => {
     const { port } = server.address() as AddressInfo;
     const store = await ClickHouse.open(new Config({ CLICKHOUSE_URL: `http://127.0.0.1:${port}` }));
     const log = new BatchLog(store);
-    await log.apply({ id: randomUUID(), createdAt: '2026-11-22 00:00:00', pieces: [] });
+    await log.apply({ id: randomUUID(), createdAt: 1_795_305_600, pieces: [] });
     jest.useFakeTimers({ doNotFake: ['nextTick', 'performance', 'queueMicrotask', 'setImmediate'] });
     const coordinator = new LocalCoordinator();
     const committer = new BatchCommitter(

@@ -3,7 +3,6 @@ import type { ClickHouse } from '../../store/client/clickhouse.client.js';
 import { chunkForLookup } from '../../shared/chunk.js';
 import { hashUuid } from '../../shared/hash-uuid.js';
 import { type Bin, type Measure, findBin } from '../../records/bins.js';
-import { dateTime64 } from '../../records/names/id-generator.js';
 import type { RequestIds, WithIds } from '../../records/names/name-registry.js';
 import type { CountRecord, RequestRecord } from '../../records/request-record.js';
 import { NIL_UUID } from '../../shared/nil-uuid.js';
@@ -38,7 +37,7 @@ export interface InstanceRows extends AssignmentRows {
   request_counts: CountRow[];
   percentile_accuracy_v1: AccuracyRow[];
   counted_instances_v1: ReturnType<typeof decisionRow>[];
-  pending_counts_v1: (CountRow & { instance_uuid: string; received_at: string })[];
+  pending_counts_v1: (CountRow & { instance_uuid: string; received_at: number })[];
   metric_streams_v1: StreamRow[];
   consumer_coverage_v1: CoverageRow[];
 }
@@ -101,7 +100,7 @@ WHERE c.app_id = {app_id:UInt32} AND c.instance_uuid IN {instances:Array(UUID)}
 GROUP BY c.instance_uuid`;
 /** Rows without requests hold sizes; the other rows hold spans. */
 const PENDING = (first: string) => `
-SELECT ${first}app_id, timestamp, app_env_id, endpoint_id, consumer_id, status_code, requests, bytes_received, bytes_sent, bins
+SELECT ${first}app_id, toUnixTimestamp64Milli(timestamp) AS timestamp, app_env_id, endpoint_id, consumer_id, status_code, requests, bytes_received, bytes_sent, bins
 FROM pending_counts_v1
 WHERE app_id = {app_id:UInt32} AND instance_uuid IN {instances:Array(UUID)}`;
 const PENDING_SPANS = `${PENDING('')} AND requests > 0`;
@@ -180,10 +179,11 @@ export class InstanceCounts {
       rows.counted_instances_v1.push(decisionRow(appId, instance, by));
     }
     if (this.delayMs === 0) for (const { instance } of spans) decide(instance, 'spans');
-    const received_at = dateTime64(Date.now());
+    const received_at = Date.now();
     const add = (instance: string, row: CountRow) => {
       if (counted.has(instance)) rows.request_counts.push(row);
-      else rows.pending_counts_v1.push({ ...row, instance_uuid: instance, received_at });
+      // To spread the row takes forty times as long.
+      else rows.pending_counts_v1.push(Object.assign(row, { instance_uuid: instance, received_at }));
     };
     const isBySpans = ({ instance }: { instance: string }) => (counted.get(instance) ?? 'spans') === 'spans';
     for (const { instance, row } of await work.run(sumUp(appId, spans.filter(isBySpans)))) add(instance, row);
@@ -449,7 +449,7 @@ function lastPoints(app_id: number, points: readonly OfInstance<MetricPoint>[]):
 }
 
 function decisionRow(app_id: number, instance_uuid: string, counted_by: CountedBy) {
-  return { app_id, instance_uuid, counted_by, decided_at: dateTime64(Date.now()) };
+  return { app_id, instance_uuid, counted_by, decided_at: Date.now() };
 }
 
 /**
@@ -531,8 +531,7 @@ function pointRequests(
 
 /** The same of pending sizes, whose interval is the minute of their counts. */
 function listPendingSizes(instance_uuid: string, row: CountRow): Requests[] {
-  const { app_env_id, endpoint_id, consumer_id, status_code } = row;
-  const timestamp = Date.parse(`${row.timestamp.replace(' ', 'T')}Z`);
+  const { timestamp, app_env_id, endpoint_id, consumer_id, status_code } = row;
   const times = { timestamp, starts_at: timestamp, ends_at: timestamp + MINUTE_MS };
   const names = { instance_uuid, app_env_id, endpoint_id, consumer_id, status_code, operation_id: 0 };
   return listSizes(row).map((of) => ({ ...names, ...times, ...of, source: 'count', sampled: false }));

@@ -2,7 +2,6 @@ import type { ClickHouse } from '../../store/client/clickhouse.client.js';
 import { chunkForLookup } from '../../shared/chunk.js';
 import { Slices } from '../../shared/async/slices.js';
 import type { Bin, Measure } from '../../records/bins.js';
-import { dateTime64 } from '../../records/names/id-generator.js';
 
 /** Requests of an instance with the same names, status and time: of a metric, or of a span. */
 export interface Requests {
@@ -357,7 +356,7 @@ function assignedRow(app_id: number, taken: Requests, sign: 1n | -1n) {
   const sum = (wanted: Measure, n: number) => signed(measure === wanted ? n : 0);
   return {
     app_id,
-    timestamp: dateTime64(timestamp),
+    timestamp: timestamp,
     app_env_id,
     endpoint_id,
     consumer_id,
@@ -371,6 +370,6 @@ function assignedRow(app_id: number, taken: Requests, sign: 1n | -1n) {
 }
 
 function unassignedRow(app_id: number, { starts_at, ends_at, timestamp, ...rest }: Requests) {
-  const times = { starts_at: dateTime64(starts_at), ends_at: dateTime64(ends_at) };
-  return { app_id, ...rest, ...times, timestamp: dateTime64(timestamp) };
+  const times = { starts_at: starts_at, ends_at: ends_at };
+  return { app_id, ...rest, ...times, timestamp: timestamp };
 }

@@ -4,7 +4,6 @@ import { ClickHouse } from '../../../src/store/client/clickhouse.client.js';
 import { migrate } from '../../../src/store/migrations/migrate.js';
 import { trafficRetainedFrom } from '../../../src/config/retention.js';
 import { Config } from '../../../src/config/config.js';
-import { dateTime64 } from '../../../src/records/names/id-generator.js';
 import { serve } from '../rpc.js';
 import { insertExportRows } from './exports.sql.js';
 import { insertNames } from './names.sql.js';
@@ -65,7 +64,7 @@ async function writeAccounts(store: ClickHouse, anchor: number) {
   const { id } = await admin.teams.create('Acme', 'premium', createdAt);
   await admin.keys.create(id, { key: TEAM_KEY });
   for (let app = 1; app <= EXPORT_APP; app++) await admin.apps.create(id, `App ${app}`, 'express', createdAt);
-  for (const statement of insertNames(dateTime64(createdAt))) await store.command(statement);
+  for (const statement of insertNames(createdAt)) await store.command(statement);
 }
 
 function* toSlices(
