@@ -21,8 +21,8 @@ export interface RequestKey {
 }
 
 /**
- * A batch of an import. UUIDs of senders are random, so each lookup reads most of the ledger beside many known
- * requests: fewer lookups read less.
+ * A batch of an import. UUIDs of senders are random, so each lookup reads most of the ledger beside many
+ * known requests: fewer lookups read less.
  */
 const REQUESTS_IN_LOOKUP = 24_000;
 /**

@@ -79,7 +79,7 @@ export class ApiKeysAdmin {
       name,
       key_sha256: hashApiKey(key),
       created_at: Date.now(),
-      expires_at: expiresAt === undefined ? null : expiresAt,
+      expires_at: expiresAt ?? null,
       revoked_at: null,
       ...toColumns(scopes),
     };

@@ -58,9 +58,3 @@ export class IdGenerator {
     return ids.map((id) => requireId(table, id));
   }
 }
-
-/** Milliseconds since the epoch as the engine reads a DateTime64(3) in UTC. */
-export function dateTime64(epochMs: number): string {
-  const iso = new Date(epochMs).toISOString();
-  return `${iso.slice(0, 10)} ${iso.slice(11, -1)}`;
-}
