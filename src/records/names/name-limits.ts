@@ -7,32 +7,34 @@ export const OVERFLOW_NAME = '*';
 
 /** Changed limits take effect within this time. */
 const REMEMBERED_MS = 5_000;
-const LIMITS = `
-SELECT kind, max_names FROM app_limits_v1 FINAL WHERE app_id = {app_id:UInt32} AND max_names > 0`;
+/** Of all apps, because a query for each app that sends takes several milliseconds of processor time. */
+const LIMITS = 'SELECT app_id, kind, max_names FROM app_limits_v1 FINAL WHERE max_names > 0';
 
 /** The limits of each app: from `app set-limits`, otherwise from the configuration. */
 export class NameLimitsLookup {
-  private readonly cache = new CachedLookup<NameLimits>(REMEMBERED_MS);
+  private readonly cache = new CachedLookup<ReadonlyMap<string, number>>(REMEMBERED_MS);
 
   constructor(
     private readonly store: ClickHouse,
     private readonly defaults: NameLimits,
   ) {}
 
-  find(appId: number): Promise<NameLimits> {
-    return this.cache.find(String(appId), () => this.load(appId));
+  async find(appId: number): Promise<NameLimits> {
+    const limits = await this.cache.find('', () => this.load());
+    const get = (kind: string) => limits.get(`${appId}/${kind}`);
+    return {
+      endpoints: get('endpoints') ?? this.defaults.endpoints,
+      consumers: get('consumers') ?? this.defaults.consumers,
+      consumerGroups: get('consumer_groups') ?? this.defaults.consumerGroups,
+      environments: get('environments') ?? this.defaults.environments,
+    };
   }
 
-  private async load(appId: number): Promise<NameLimits> {
-    const rows = await this.store.rows<{ kind: string; max_names: number }>('app_limits.find', LIMITS, {
-      app_id: appId,
-    });
-    const appLimits = new Map(rows.map(({ kind, max_names }) => [kind, max_names]));
-    return {
-      endpoints: appLimits.get('endpoints') ?? this.defaults.endpoints,
-      consumers: appLimits.get('consumers') ?? this.defaults.consumers,
-      consumerGroups: appLimits.get('consumer_groups') ?? this.defaults.consumerGroups,
-      environments: appLimits.get('environments') ?? this.defaults.environments,
-    };
+  private async load(): Promise<ReadonlyMap<string, number>> {
+    const rows = await this.store.rows<{ app_id: number; kind: string; max_names: number }>(
+      'app_limits.all',
+      LIMITS,
+    );
+    return new Map(rows.map(({ app_id, kind, max_names }) => [`${app_id}/${kind}`, max_names]));
   }
 }
