@@ -19,8 +19,12 @@ RUN npm prune --omit=dev $([ -n "$EMBEDDED" ] || echo --omit=optional) --ignore-
 
 FROM base
 # With its default of 64 MB for each half of the young generation, Node.js 24 takes 100 MB more memory and is not faster.
+# By default malloc keeps up to eight areas for each core, and buffers of megabytes in them after they are freed:
+# 100 MB more, and a twelfth more processor time.
 ENV NODE_ENV=production \
     NODE_OPTIONS=--max-semi-space-size=32 \
+    MALLOC_ARENA_MAX=2 \
+    MALLOC_MMAP_THRESHOLD_=1048576 \
     DATA_DIR=/data
 WORKDIR /app
 COPY --from=build /app/node_modules ./node_modules

@@ -12,6 +12,7 @@ import { RequestClaims } from './request-claims.js';
 import type { CountRecord, RequestRecord } from '../records/request-record.js';
 import { LocalCoordinator, type WriterCoordinator } from '../coordination/writer-coordinator.js';
 import {
+  CHARACTERS_IN_IMPORTED_PIECE,
   encodePieces,
   toCountRow,
   toRequestRow,
@@ -153,6 +154,7 @@ export class RequestsWriter {
         resolved,
         ({ record, ids }) => toRequestRow(appId, record, ids),
         ({ record }) => weighRequest(record),
+        CHARACTERS_IN_IMPORTED_PIECE,
       ),
     );
     const spans = await listSpans(appId, resolved, work);

@@ -11,11 +11,13 @@ const ROWS_IN_TEXT = 100;
 const CHARACTERS_IN_TEXT = 1024 * 1024;
 /** Characters of a text that are escaped in one step. */
 const CHARACTERS_IN_STEP = 256 * 1024;
+/** A piece is held several times while it is inserted: with 16 million characters that takes 90 MB more. */
+const CHARACTERS_IN_PIECE = 8 * 1024 * 1024;
 /**
- * Each piece is an insert with its fixed cost. It is read whole where a batch is applied again: with 24
- * million characters that takes up to 160 MB more, and an import is not faster.
+ * A batch of an import, 10 million characters: each piece is an insert with its fixed cost. It is read whole
+ * where a batch is applied again: with 24 million that takes up to 160 MB more, and an import is not faster.
  */
-const CHARACTERS_IN_PIECE = 16 * 1024 * 1024;
+export const CHARACTERS_IN_IMPORTED_PIECE = 16 * 1024 * 1024;
 
 const HIGH_SURROGATE = /[\uD800-\uDBFF]/;
 
@@ -28,12 +30,14 @@ interface Row {
  * Encodes the rows of an insert, one per item, in pieces of bounded size.
  *
  * @param toRow all rows have the same columns; the first one is `app_id`
+ * @param maxLength characters of a piece, unless one row has more
  */
 export function* encodePieces<T>(
   table: IngestTable,
   items: readonly T[],
   toRow: (item: T) => Row,
   weigh: (item: T) => number = () => 0,
+  maxLength = CHARACTERS_IN_PIECE,
 ): Steps<Piece[]> {
   const pieces: Piece[] = [];
   let columns: (keyof Row)[] = [];
@@ -44,7 +48,7 @@ export function* encodePieces<T>(
     if (columns.length === 0) columns = Object.keys(rows[0] ?? {}) as (keyof Row)[];
     const values = rows.map((row) => columns.map((column) => row[column]));
     const text = isLong ? yield* stringifyRows(values) : JSON.stringify(values).slice(1, -1);
-    if (texts.length > 0 && length + text.length > CHARACTERS_IN_PIECE) {
+    if (texts.length > 0 && length + text.length > maxLength) {
       pieces.push({ table, rows: texts.join() });
       texts = [];
       length = 0;

@@ -25,6 +25,9 @@ export const ENVIRONMENT = {
   RATE_LIMIT_PER_MINUTE: '2000',
   COLLECTOR_RATE_LIMIT_PER_MINUTE: '10000',
   LOG_LEVEL: 'fatal',
+  // As in the image.
+  MALLOC_ARENA_MAX: '2',
+  MALLOC_MMAP_THRESHOLD_: '1048576',
 };
 
 /** What an attack did. */
