@@ -116,8 +116,8 @@ const COLUMNS =
 export const ABANDONED_AFTER_SECONDS = 20;
 /** Longer than the store needs to finish an insert whose outcome is unknown. */
 const IN_DOUBT_MS = 60_000;
-/** Characters in one INSERT into the log. */
-const STATEMENT_CHARACTERS = 16 * 1024 * 1024;
+/** Characters in one INSERT into the log, unless one piece has more. */
+const STATEMENT_CHARACTERS = 8 * 1024 * 1024;
 
 /**
  * The write-ahead log of batches. A batch is appended with its rows, then applied: its rows are inserted into
