@@ -13,6 +13,7 @@ const LIMITS = 'SELECT app_id, kind, max_names FROM app_limits_v1 FINAL WHERE ma
 /** The limits of each app: from `app set-limits`, otherwise from the configuration. */
 export class NameLimitsLookup {
   private readonly cache = new CachedLookup<ReadonlyMap<string, number>>(REMEMBERED_MS);
+  private readonly apps = new Set<number>();
 
   constructor(
     private readonly store: ClickHouse,
@@ -20,6 +21,9 @@ export class NameLimitsLookup {
   ) {}
 
   async find(appId: number): Promise<NameLimits> {
+    // The limits of an app may have been set just before its first request.
+    if (!this.apps.has(appId)) this.cache.forget('');
+    this.apps.add(appId);
     const limits = await this.cache.find('', () => this.load());
     const get = (kind: string) => limits.get(`${appId}/${kind}`);
     return {
