@@ -27,16 +27,16 @@ export interface RequestKey {
 const REQUESTS_IN_LOOKUP = 24_000;
 /**
  * The ledger knows requests that came in whole, logged or not; the details know the other logged ones. The
- * UUIDs are a subquery, because the engine handles a constant array several times: the lookup took twice the
- * time.
+ * UUIDs are a subquery, because the engine handles a constant array several times. Each table has its own
+ * conditions: those of a surrounding query are not sent to the shards of a cluster.
  */
 const KNOWN = `
-SELECT app_id, request_uuid FROM (
-  SELECT app_id, request_uuid FROM request_details_v1 WHERE NOT in_ledger
-  UNION ALL
-  SELECT app_id, request_uuid FROM import_ledger_v1
-) WHERE app_id IN {app_ids:Array(UInt32)}
-  AND request_uuid IN (SELECT toUUID(arrayJoin(splitByChar(',', materialize({request_uuids:String})))))`;
+WITH wanted AS (SELECT toUUID(arrayJoin(splitByChar(',', materialize({request_uuids:String})))) AS uuid)
+SELECT app_id, request_uuid FROM request_details_v1
+WHERE app_id IN {app_ids:Array(UInt32)} AND NOT in_ledger AND request_uuid IN (SELECT uuid FROM wanted)
+UNION ALL
+SELECT app_id, request_uuid FROM import_ledger_v1
+WHERE app_id IN {app_ids:Array(UInt32)} AND request_uuid IN (SELECT uuid FROM wanted)`;
 /** The conditions use the start of the table's sort key; names of columns are aliases too. */
 const KNOWN_SPANS = `
 SELECT s.app_id AS app_id, lower(hex(s.trace_id)) AS trace_id, lower(hex(s.span_id)) AS span_id,
