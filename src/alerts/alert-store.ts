@@ -117,6 +117,7 @@ export class AlertStore {
   async saveRules(rules: readonly StoredRule[]): Promise<void> {
     await this.insert(
       'alert_rules_v1',
+      // In microseconds, as the column is.
       rules.map((rule) => ({ ...rule, updated_at: 1000 * Date.now() })),
     );
   }

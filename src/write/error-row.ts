@@ -19,7 +19,7 @@ export function toErrorRow(
   const { timestamp, kind, type, message, location, stacktrace, sentry_event_id, errors } = error;
   return {
     app_id: appId,
-    timestamp: timestamp,
+    timestamp,
     ...ids,
     fingerprint: findFingerprint(error),
     kind,

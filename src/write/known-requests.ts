@@ -28,7 +28,7 @@ const REQUESTS_IN_LOOKUP = 24_000;
 /**
  * The ledger knows requests that came in whole, logged or not; the details know the other logged ones. The
  * UUIDs are a subquery, because the engine handles a constant array several times. Each table has its own
- * conditions: those of a surrounding query are not sent to the shards of a cluster.
+ * conditions, so that the shards of a cluster get them.
  */
 const KNOWN = `
 WITH wanted AS (SELECT toUUID(arrayJoin(splitByChar(',', materialize({request_uuids:String})))) AS uuid)

@@ -159,5 +159,5 @@ export function weighCount({ bins }: { bins: readonly unknown[] }): number {
 export function toCountRow(appId: number, count: CountRecord, ids: RequestIds) {
   const { timestamp, status_code, requests, bytes_received, bytes_sent, bins } = count;
   const sums = { status_code, requests, bytes_received, bytes_sent };
-  return { app_id: appId, timestamp: timestamp, ...ids, ...sums, bins };
+  return { app_id: appId, timestamp, ...ids, ...sums, bins };
 }

@@ -195,8 +195,14 @@ export class NameRegistry {
       };
       const named = path !== null && !endpointRow ? { ...record, path: null } : record;
       const groupRow = consumer?.group === undefined ? undefined : groups.get(consumer.group);
-      const isOverflow = [envRow, endpointRow, consumerRow, groupRow].map((row) => row?.isOverflow);
-      if (!isOverflow.includes(true)) return { record: named, ids };
+      const rowsByKind = {
+        environments: envRow,
+        endpoints: endpointRow,
+        consumers: consumerRow,
+        consumerGroups: groupRow,
+      };
+      const overflow = NAME_KINDS.filter((kind) => rowsByKind[kind]?.isOverflow);
+      if (overflow.length === 0) return { record: named, ids };
       return {
         record: {
           ...named,
@@ -205,7 +211,7 @@ export class NameRegistry {
           ...(consumerRow?.isOverflow && { consumer: { identifier: OVERFLOW_NAME } }),
         },
         ids,
-        overflow: NAME_KINDS.filter((_, kind) => isOverflow[kind]),
+        overflow,
       };
     };
     const resolved: WithIds<R>[] = [];

@@ -365,7 +365,7 @@ function reportRow(appId: number, message: Message, envId: number | undefined) {
   const { timestamp, cpu_percent, memory_rss, client, versions, app_version } = report;
   return {
     app_id: appId,
-    timestamp: timestamp,
+    timestamp,
     app_env_id: envId,
     instance_uuid: instanceUuid ?? NIL_UUID,
     last_sync_at: counts.length === 0 ? (syncedAt ?? 0) : 0,

@@ -356,7 +356,7 @@ function assignedRow(app_id: number, taken: Requests, sign: 1n | -1n) {
   const sum = (wanted: Measure, n: number) => signed(measure === wanted ? n : 0);
   return {
     app_id,
-    timestamp: timestamp,
+    timestamp,
     app_env_id,
     endpoint_id,
     consumer_id,
@@ -369,7 +369,6 @@ function assignedRow(app_id: number, taken: Requests, sign: 1n | -1n) {
   };
 }
 
-function unassignedRow(app_id: number, { starts_at, ends_at, timestamp, ...rest }: Requests) {
-  const times = { starts_at: starts_at, ends_at: ends_at };
-  return { app_id, ...rest, ...times, timestamp: timestamp };
+function unassignedRow(app_id: number, requests: Requests) {
+  return { app_id, ...requests };
 }
