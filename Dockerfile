@@ -19,8 +19,8 @@ RUN npm prune --omit=dev $([ -n "$EMBEDDED" ] || echo --omit=optional) --ignore-
 
 FROM base
 # With its default of 64 MB for each half of the young generation, Node.js 24 takes 100 MB more memory and is not faster.
-# By default malloc keeps up to eight areas for each core, and buffers of megabytes in them after they are freed:
-# 100 MB more, and a twelfth more processor time.
+# By default malloc has up to eight arenas for each core, and keeps freed buffers of megabytes in them: 100 MB more,
+# and OTLP takes 6 to 13 % more processor time.
 ENV NODE_ENV=production \
     NODE_OPTIONS=--max-semi-space-size=32 \
     MALLOC_ARENA_MAX=2 \
