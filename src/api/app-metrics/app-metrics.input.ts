@@ -5,7 +5,7 @@ import {
   IsIn,
   IsInt,
   IsOptional,
-  IsTimeZone,
+  IsString,
   Max,
   Min,
 } from 'class-validator';
@@ -123,7 +123,7 @@ export class QueryMetricsInput extends AppInput implements CrossFieldValidated {
   })
   @ToTimezone()
   @IsOptional()
-  @IsTimeZone()
+  @IsString()
   timezone = 'UTC';
 
   @BodyMember({

@@ -1,4 +1,4 @@
-import { IsIn, IsInt, IsOptional, IsTimeZone, Max, Min } from 'class-validator';
+import { IsIn, IsInt, IsOptional, IsString, Max, Min } from 'class-validator';
 import { UntilMember } from '../../queries/files/body.fields.js';
 import { type Filter, FiltersMember } from '../../queries/filters/filter.js';
 import { type Timestamp, resolveTimestamp } from '../../shared/time/timestamp.js';
@@ -91,7 +91,7 @@ export class ExplainChangeInput extends AppInput implements CrossFieldValidated 
   @BodyMember({ description: 'Timezone of times without an offset (IANA)', examples: ['Europe/Berlin'] })
   @ToTimezone()
   @IsOptional()
-  @IsTimeZone()
+  @IsString()
   timezone = 'UTC';
 
   @BodyMember({ description: 'Groups of each dimension', examples: [5] })

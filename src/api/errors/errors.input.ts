@@ -1,4 +1,4 @@
-import { ArrayMaxSize, IsArray, IsIn, IsOptional, IsTimeZone } from 'class-validator';
+import { ArrayMaxSize, IsArray, IsIn, IsOptional, IsString } from 'class-validator';
 import { AppInput } from '../../platform/input/app-input.js';
 import { IsTimestamp } from '../../platform/input/constraints.js';
 import { ToTimestamp, ToTimezone } from '../../platform/input/conversions.js';
@@ -82,7 +82,7 @@ export class QueryErrorsInput extends AppInput implements CrossFieldValidated {
   })
   @ToTimezone()
   @IsOptional()
-  @IsTimeZone()
+  @IsString()
   timezone = 'UTC';
 
   @LimitMember('errors, the most frequent first, with all of their rows')

@@ -1,4 +1,4 @@
-import { IsIn, IsInt, IsOptional, IsTimeZone, Max, Min } from 'class-validator';
+import { IsIn, IsInt, IsOptional, IsString, Max, Min } from 'class-validator';
 import type { Timestamp } from '../../shared/time/timestamp.js';
 import { NextToken, type WindowCursor, WindowedInput } from '../../platform/paging/page-cursor.js';
 import type { InputFingerprint } from '../../platform/paging/page-tokens.js';
@@ -70,7 +70,7 @@ export class GetTrafficInput extends WindowedInput {
   })
   @ToTimezone()
   @IsOptional()
-  @IsTimeZone()
+  @IsString()
   override timezone = 'UTC';
 
   @QueryParameter({ description: 'Records per page', examples: [100] })

@@ -59,10 +59,6 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
   isArray: { schema: () => ({ type: 'array' }), violation: () => notAList },
   isUuid: { schema: () => ({ type: 'string', format: 'uuid' }), violation: () => notAString },
   isTimestamp: { schema: () => ({ type: 'string' }), violation: () => notAString },
-  isTimeZone: {
-    schema: () => ({ type: 'string' }),
-    violation: (value: unknown) => (typeof value === 'string' ? unknownTimezone : notAString),
-  },
   isText: {
     schema: (maxLength: number) => ({ type: 'string', maxLength }),
     violation: (value: unknown, maxLength: number) =>

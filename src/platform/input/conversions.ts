@@ -46,7 +46,10 @@ export const ToTimestamp = () =>
     return timestamp.kind === 'invalid' ? notATimestamp(timestamp.reason) : timestamp;
   });
 
-/** The name of an IANA timezone in the spelling of the database. */
+/**
+ * The name of an IANA timezone in the spelling of the database. Its constraint is `IsString`: `IsTimeZone`
+ * would look the zone up again and make a formatter for it, which takes 0.4 ms.
+ */
 export const ToTimezone = () => convertText(parseTimezone);
 
 /** A UUID, lower-case with hyphens (docs/contract.md#uuids). */

@@ -41,21 +41,20 @@ export function describeIgnored(
   query: Iterable<string>,
   body: Iterable<string> = [],
 ): string | undefined {
-  const listNames = (place: Parameter['in']) =>
-    parameters.flatMap(({ in: at, name, older }) =>
-      at === place ? [name, ...(older ? [older.name] : [])] : [],
-    );
-  const [ofQuery, ofBody] = [listNames('query'), listNames('body')];
+  const isDeclared = (place: Parameter['in'], sent: string) =>
+    parameters.some(({ in: at, name, older }) => at === place && (sent === name || sent === older?.name));
   const ignored = [
-    ...Array.from(query).flatMap((name) => (ofQuery.includes(name) ? [] : [{ name, isInBody: false }])),
-    ...Array.from(body).flatMap((name) => (ofBody.includes(name) ? [] : [{ name, isInBody: true }])),
-  ];
+    ...Array.from(query, (name) => ({ name, isInBody: false })),
+    ...Array.from(body, (name) => ({ name, isInBody: true })),
+  ].filter(({ name, isInBody }) => !isDeclared(isInBody ? 'body' : 'query', name));
   if (ignored.length === 0) return undefined;
   // An operation has parameters in the query or in the body, never in both.
-  const names = [...ofQuery, ...ofBody];
+  const names = parameters.flatMap(({ in: at, name, older }) =>
+    at === 'path' ? [] : [name, ...(older ? [older.name] : [])],
+  );
   const described = ignored.slice(0, MAX_NAMED).map(({ name, isInBody }) => {
     const shown = showSafely(name);
-    if (!isInBody && ofBody.includes(name)) return `${shown} (send it in the body)`;
+    if (!isInBody && isDeclared('body', name)) return `${shown} (send it in the body)`;
     const meant = findMeant(name, names);
     return meant === undefined ? shown : `${shown} (did you mean ${meant}?)`;
   });

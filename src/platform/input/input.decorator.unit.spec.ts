@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
 import { Controller, Get, type INestApplication, Injectable, Module } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
-import { IsInt, IsOptional, IsTimeZone, IsUUID, Max, Min } from 'class-validator';
+import { IsInt, IsOptional, IsString, IsUUID, Max, Min } from 'class-validator';
 import type { NextFunction, Request, Response } from 'express';
 import request from 'supertest';
 import { ALL_SCOPES, type Account } from '../http/account.js';
@@ -57,7 +57,7 @@ class ListThingsInput extends AppInput implements CrossFieldValidated {
   @QueryParameter({ description })
   @ToTimezone()
   @IsOptional()
-  @IsTimeZone()
+  @IsString()
   timezone = 'UTC';
 
   @QueryParameter({ description })

@@ -1,4 +1,4 @@
-import { IsIn, IsInt, IsOptional, IsTimeZone, IsUUID, Matches, Max, Min } from 'class-validator';
+import { IsIn, IsInt, IsOptional, IsString, IsUUID, Matches, Max, Min } from 'class-validator';
 import fc from 'fast-check';
 import { ALL_SCOPES, type Account } from '../http/account.js';
 import type { Timestamp } from '../../shared/time/timestamp.js';
@@ -27,7 +27,7 @@ class SampleInput {
   @QueryParameter({ description }) @IsOptional() @IsText(128) @Matches(PATTERN) status_code?: string;
   @QueryParameter({ description }) @ToTimestamp() @IsOptional() @IsTimestamp() start?: Timestamp;
   @QueryParameter({ description }) @IsOptional() @IsIn(['hour', 'day']) interval: 'hour' | 'day' = 'hour';
-  @QueryParameter({ description }) @ToTimezone() @IsOptional() @IsTimeZone() timezone = 'UTC';
+  @QueryParameter({ description }) @ToTimezone() @IsOptional() @IsString() timezone = 'UTC';
   @QueryParameter({ description }) @ToInteger() @IsOptional() @IsInt() @Min(1) @Max(1000) limit = 100;
   @NextToken() next_token?: string;
   @PathParameter({ description }) @ToUuid() @IsUUID('loose') request_uuid: string;

@@ -131,8 +131,8 @@ export class EmbeddedConnection implements EngineConnection {
     const mark = signal && READ.test(statement) ? `/* ${(this.reads += 1)} */ ` : '';
     if (this.closing && !isWhileClosing) throw new StoreUnavailable('the store is closing');
     const session = await this.acquire();
-    const ended = new AbortController();
-    const cancel = () => void this.cancel(mark, ended.signal);
+    let hasEnded = false;
+    const cancel = () => void this.cancel(mark, () => hasEnded);
     try {
       signal?.throwIfAborted();
       if (mark !== '') signal?.addEventListener('abort', cancel);
@@ -143,22 +143,21 @@ export class EmbeddedConnection implements EngineConnection {
       this.release(session, false);
       throw error;
     } finally {
-      // Without a reason, each query would take a stack trace.
-      ended.abort('the statement ended');
+      hasEnded = true;
       signal?.removeEventListener('abort', cancel);
     }
   }
 
   /** Cancels the read whose statement begins with `mark`. */
-  private async cancel(mark: string, ended: AbortSignal): Promise<void> {
+  private async cancel(mark: string, hasEnded: () => boolean): Promise<void> {
     try {
-      while (!ended.aborted) {
+      while (!hasEnded()) {
         const query = `KILL QUERY WHERE startsWith(query, '${mark}') ASYNC`;
         await this.run({ query }, (session, bound) => session.command(bound), true);
-        await pause(CANCEL_EVERY_MS, undefined, { signal: ended });
+        await pause(CANCEL_EVERY_MS, undefined, { ref: false });
       }
     } catch (error) {
-      if (!ended.aborted) warn(`a read was not cancelled: ${String(error)}`);
+      if (!hasEnded()) warn(`a read was not cancelled: ${String(error)}`);
     }
   }
 
