@@ -9,9 +9,8 @@ import type { Impact } from './neighbours.js';
 import type { NeighbourHandlers } from './neighbours.process.js';
 import type { Template } from './template.js';
 
-const isNode24 = Number(process.versions.node.split('.')[0]) >= 24;
-/** The heap that Node takes in a container of 1 GiB; from Node.js 24 on, with the option of the image. */
-export const NODE_OPTIONS = ['--max-old-space-size=512', ...(isNode24 ? ['--max-semi-space-size=32'] : [])];
+/** The heap that Node takes in a container of 1 GiB, and the option of the image. */
+export const NODE_OPTIONS = ['--max-old-space-size=512', '--max-semi-space-size=32'];
 /** What the examples of deployment give the collector. */
 export const MEMORY_MIB = 1024;
 /**

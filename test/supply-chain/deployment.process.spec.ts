@@ -101,6 +101,21 @@ describe('docs/request-analytics.service', () => {
     // The default of DATA_DIR is below it.
     expect(settings.get('WorkingDirectory')).toBe(`/var/lib/${settings.get('StateDirectory')}`);
   });
+
+  it('limits memory as the image does, and npm start the young generation', () => {
+    const image = readFileSync('Dockerfile', 'utf8');
+    const limits = settings.get('Environment')?.split(' ') ?? [];
+    expect(limits.map((limit) => limit.split('=')[0])).toEqual([
+      'NODE_OPTIONS',
+      'MALLOC_ARENA_MAX',
+      'MALLOC_MMAP_THRESHOLD_',
+    ]);
+    for (const limit of limits) expect(image).toMatch(new RegExp(`^(?:ENV)? +${limit}(?: |$)`, 'm'));
+    const { scripts } = parse('package.json') as { scripts: Record<string, string> };
+    const [nodeOptions = ''] = limits;
+    for (const name of ['start', 'collector'])
+      expect(scripts[name]).toContain(nodeOptions.replace('NODE_OPTIONS=', 'node '));
+  });
 });
 
 it('the Helm chart is of this version, and makes accounts with the image and the script of docker-compose.yml', () => {

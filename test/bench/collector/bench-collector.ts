@@ -36,12 +36,17 @@ export class BenchCollector {
       }
       return [client_id, written] as const;
     });
-    const service = await ProductProcess.start(['serve'], {
-      DATA_DIR: dataDir,
-      COLLECTOR_RATE_LIMIT_PER_MINUTE: '1000000',
-      COLLECTOR_SPAN_COUNT_DELAY_SECONDS: '0',
-      LOG_LEVEL: 'fatal',
-    });
+    const service = await ProductProcess.start(
+      ['serve'],
+      {
+        DATA_DIR: dataDir,
+        COLLECTOR_RATE_LIMIT_PER_MINUTE: '1000000',
+        COLLECTOR_SPAN_COUNT_DELAY_SECONDS: '0',
+        LOG_LEVEL: 'fatal',
+      },
+      // As `npm start` does.
+      { nodeOptions: ['--max-semi-space-size=32'] },
+    );
     return new BenchCollector(directory, clientId, tokens, service);
   }
 
