@@ -18,7 +18,6 @@ import {
   patternMismatch,
   tooFewItems,
   tooManyItems,
-  unknownTimezone,
 } from './issues.js';
 import { listInvalidParts } from './json-list.js';
 import { validateText } from './text.js';
