@@ -49,32 +49,51 @@ const AFTER = `timestamp <= fromUnixTimestamp64Milli({after_timestamp:Int64}, 'U
 
 const CONSUMER_ID = `',"consumer_id":', if(consumer_id = 0, 'null', toString(consumer_id)), `;
 
-const OF_REQUEST = `app_id = {app_id:UInt32} AND request_uuid = {request_uuid:UUID}
+const OF_REQUEST = `app_id = {app_id:UInt32} AND request_uuid = {request_uuid:UUID}`;
+const RETAINED = `${OF_REQUEST}
       AND timestamp >= fromUnixTimestamp64Milli({retained_from:Int64}, 'UTC')`;
-const IN_DETAILS = `SELECT argMax((timestamp, captured_json), timestamp) FROM request_details_v1 WHERE ${OF_REQUEST}`;
-/** UUIDs of the service's own have the time. */
-const AT_TIME = `SELECT (fromUnixTimestamp64Milli({at:Int64}, 'UTC'), max(captured_json)) FROM request_details_v1 WHERE ${OF_REQUEST}`;
-/** A request that came in whole is in the ledger, and in the details only if something was captured. */
-const IN_BOTH = `SELECT argMax((timestamp, captured_json), (timestamp, captured_json != ''))
-  FROM (
-    SELECT timestamp, captured_json FROM request_details_v1 WHERE ${OF_REQUEST}
-    UNION ALL
-    SELECT timestamp, '' FROM import_ledger_v1 WHERE ${OF_REQUEST}
-  )`;
+const AT = `fromUnixTimestamp64Milli({at:Int64}, 'UTC')`;
+
 /**
- * The key gives the time, and the time finds the row in the logs. The captured members follow the record's.
- * The aggregates are needed because a scalar subquery without rows has no value.
+ * Where the time of a request and its captured data are found. The time finds the row in the logs. The
+ * aggregates are needed because a scalar subquery without rows has no value.
  */
-const FIND = (found: string, added: string) => `
+interface Place {
+  found: string;
+  time: string;
+  captured: string;
+}
+const FOUND = { time: 'found.1', captured: 'found.2' };
+const IN_DETAILS: Place = {
+  found: `SELECT argMax((timestamp, captured_json), timestamp) FROM request_details_v1 WHERE ${RETAINED}`,
+  ...FOUND,
+};
+/** UUIDs of the service's own have the time, so the details of one partition are read. */
+const AT_TIME: Place = {
+  found: `SELECT max(captured_json) FROM request_details_v1 WHERE ${OF_REQUEST} AND timestamp = ${AT}`,
+  time: AT,
+  captured: 'found',
+};
+/** A request that came in whole is in the ledger, and in the details only if something was captured. */
+const IN_BOTH: Place = {
+  found: `SELECT argMax((timestamp, captured_json), (timestamp, captured_json != ''))
+  FROM (
+    SELECT timestamp, captured_json FROM request_details_v1 WHERE ${RETAINED}
+    UNION ALL
+    SELECT timestamp, '' FROM import_ledger_v1 WHERE ${RETAINED}
+  )`,
+  ...FOUND,
+};
+/** The captured members follow the record's. */
+const FIND = ({ found, time, captured }: Place, added: string) => `
 WITH (
   ${found}
 ) AS found
 SELECT concat(${OPEN_RECORD_SQL}, ${added}',',
-  substring(${toCaptureSql('found.2')}, 2))
+  substring(${toCaptureSql(captured)}, 2))
 FROM request_logs_v1
-WHERE app_id = {app_id:UInt32}
-  AND timestamp = found.1
-  AND request_uuid = {request_uuid:UUID}`;
+WHERE ${OF_REQUEST}
+  AND timestamp = ${time}`;
 
 @Injectable()
 export class RequestLogsRepository {
@@ -112,12 +131,12 @@ export class RequestLogsRepository {
     const isOwn = at !== undefined && at >= retainedFrom;
     const values = { ...params, request_uuid, retained_from: retainedFrom };
     // Reading both tables takes a fifth more time, and few requests need it.
-    for (const found of [isOwn ? AT_TIME : IN_DETAILS, IN_BOTH]) {
+    for (const place of [isOwn ? AT_TIME : IN_DETAILS, IN_BOTH]) {
       const rows = await this.store.jsonLines(
         scope,
         'request_logs.find',
-        `${FIND(found, withConsumerId ? CONSUMER_ID : '')}${sql}\nLIMIT 1`,
-        { ...values, ...(found === AT_TIME && { at }) },
+        `${FIND(place, withConsumerId ? CONSUMER_ID : '')}${sql}\nLIMIT 1`,
+        { ...values, ...(place === AT_TIME && { at }) },
       );
       if (rows.length > 0) return rows.joinFirst(1);
     }

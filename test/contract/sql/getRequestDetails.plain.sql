@@ -8,9 +8,8 @@ WITH (
 SELECT concat('{"timestamp":"', replaceOne(toString(timestamp), ' ', 'T'), 'Z","request_uuid":"', toString(request_uuid), '",', replaceOne(replaceOne(replaceOne(substring(record_json, 1, length(record_json) - 1), '"response_time_ms":null', '"response_time_ms":0'), '"request_size_bytes":null', '"request_size_bytes":0'), '"response_size_bytes":null', '"response_size_bytes":0'), ',',
   substring(if(found.2 = '', concat('{"request_headers":[],"response_headers":[],"request_body_json":null,"response_body_json":null,"trace_id":', if(trace_id = toFixedString('', 16), 'null', concat('"', lower(hex(trace_id)), '"')), ',"exception":null,"logs":[],"spans":[]}'), found.2), 2))
 FROM request_logs_v1
-WHERE app_id = {app_id:UInt32}
+WHERE app_id = {app_id:UInt32} AND request_uuid = {request_uuid:UUID}
   AND timestamp = found.1
-  AND request_uuid = {request_uuid:UUID}
 LIMIT 1;
 
 -- request_logs.find
@@ -27,7 +26,6 @@ WITH (
 SELECT concat('{"timestamp":"', replaceOne(toString(timestamp), ' ', 'T'), 'Z","request_uuid":"', toString(request_uuid), '",', replaceOne(replaceOne(replaceOne(substring(record_json, 1, length(record_json) - 1), '"response_time_ms":null', '"response_time_ms":0'), '"request_size_bytes":null', '"request_size_bytes":0'), '"response_size_bytes":null', '"response_size_bytes":0'), ',',
   substring(if(found.2 = '', concat('{"request_headers":[],"response_headers":[],"request_body_json":null,"response_body_json":null,"trace_id":', if(trace_id = toFixedString('', 16), 'null', concat('"', lower(hex(trace_id)), '"')), ',"exception":null,"logs":[],"spans":[]}'), found.2), 2))
 FROM request_logs_v1
-WHERE app_id = {app_id:UInt32}
+WHERE app_id = {app_id:UInt32} AND request_uuid = {request_uuid:UUID}
   AND timestamp = found.1
-  AND request_uuid = {request_uuid:UUID}
 LIMIT 1;
