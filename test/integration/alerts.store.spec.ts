@@ -422,6 +422,8 @@ describe('alerts', () => {
     await expect(createRule({}, 'a', { webhook: 'ftp://example.com' })).rejects.toThrow('https://');
     await expect(createRule({ unknown: 1 }, 'a')).rejects.toThrow('unknown');
     await expect(createRule({ for: 3, of: 2 }, 'a')).rejects.toThrow('of');
+    for (const timezone of ['Mars/X', '+02:00', ''])
+      await expect(createRule({ timezone }, 'a')).rejects.toThrow('timezone: must be an IANA timezone');
   });
 
   it('reads rules from a file, again at SIGHUP, and commands do not change them', async () => {

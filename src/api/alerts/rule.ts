@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { parseTimezone } from '../../platform/input/timezone.js';
 import type { MetricFilter } from '../app-metrics/app-metrics.input.js';
 import { METRICS, type Metric } from '../app-metrics/metric-names.js';
 import { DAYS } from './days.js';
@@ -60,7 +61,10 @@ export const RULE = z
       .string()
       .regex(/^(?:[01]\d|2[0-3]):[0-5]\d-(?:[01]\d|2[0-3]):[0-5]\d$/, 'must be hours such as 22:00-06:00')
       .optional(),
-    timezone: z.string().refine(isTimezone, 'must be an IANA timezone').default('UTC'),
+    timezone: z
+      .string()
+      .refine((zone) => typeof parseTimezone(zone) === 'string', 'must be an IANA timezone')
+      .default('UTC'),
     /** When a digest is sent, in `timezone`. */
     day: z.enum(DAYS).optional(),
     at: z
@@ -202,13 +206,4 @@ export function isBeyond({ metric, window, op, value }: Rule, measured: number):
 function describeMinutes(minutes: number): string {
   if (minutes % MINUTES.d === 0) return `${minutes / MINUTES.d}d`;
   return minutes % MINUTES.h === 0 ? `${minutes / MINUTES.h}h` : `${minutes}m`;
-}
-
-function isTimezone(zone: string): boolean {
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: zone });
-    return true;
-  } catch {
-    return false;
-  }
 }
