@@ -1,4 +1,4 @@
-import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac, hash, timingSafeEqual } from 'node:crypto';
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { ClickHouse } from '../../store/client/clickhouse.client.js';
 import { StoreUnavailable } from '../../store/client/clickhouse.errors.js';
@@ -111,5 +111,5 @@ export class PageTokens implements OnModuleInit {
 
 function digest({ operation, teamId, appId, consumer, filters }: QueryFingerprint): string {
   const text = JSON.stringify([operation, teamId, appId, filters, ...(consumer == null ? [] : [consumer])]);
-  return createHash('sha256').update(text).digest('base64url').slice(0, 22);
+  return hash('sha256', text, 'base64url').slice(0, 22);
 }
