@@ -35,7 +35,8 @@ async function start({ dataDir }: DataSet, log: string): Promise<StartUp> {
   const port = await freePort();
   const output = openSync(log, 'a');
   const startedAt = performance.now();
-  const server = spawn(process.execPath, [join(ROOT, 'dist/main.cjs')], {
+  // As `npm start` does.
+  const server = spawn(process.execPath, ['--max-semi-space-size=32', join(ROOT, 'dist/main.cjs')], {
     env: { ...process.env, DATA_DIR: dataDir, PORT: String(port), HOST: '127.0.0.1' },
     stdio: ['ignore', output, output],
   });
