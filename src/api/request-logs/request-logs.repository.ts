@@ -55,37 +55,14 @@ const RETAINED = `${OF_REQUEST}
 const AT = `fromUnixTimestamp64Milli({at:Int64}, 'UTC')`;
 
 /**
- * Where the time of a request and its captured data are found. The time finds the row in the logs. The
- * aggregates are needed because a scalar subquery without rows has no value.
+ * The statement of one request: a subquery finds its time and its captured data, and the time finds the row
+ * in the logs. The captured members follow the record's.
+ *
+ * @param found the subquery. It aggregates, because a scalar subquery without rows has no value
  */
-interface Place {
-  found: string;
-  time: string;
-  captured: string;
-}
-const FOUND = { time: 'found.1', captured: 'found.2' };
-const IN_DETAILS: Place = {
-  found: `SELECT argMax((timestamp, captured_json), timestamp) FROM request_details_v1 WHERE ${RETAINED}`,
-  ...FOUND,
-};
-/** UUIDs of the service's own have the time, so the details of one partition are read. */
-const AT_TIME: Place = {
-  found: `SELECT max(captured_json) FROM request_details_v1 WHERE ${OF_REQUEST} AND timestamp = ${AT}`,
-  time: AT,
-  captured: 'found',
-};
-/** A request that came in whole is in the ledger, and in the details only if something was captured. */
-const IN_BOTH: Place = {
-  found: `SELECT argMax((timestamp, captured_json), (timestamp, captured_json != ''))
-  FROM (
-    SELECT timestamp, captured_json FROM request_details_v1 WHERE ${RETAINED}
-    UNION ALL
-    SELECT timestamp, '' FROM import_ledger_v1 WHERE ${RETAINED}
-  )`,
-  ...FOUND,
-};
-/** The captured members follow the record's. */
-const FIND = ({ found, time, captured }: Place, added: string) => `
+const buildFind =
+  (found: string, time = 'found.1', captured = 'found.2') =>
+  (added: string) => `
 WITH (
   ${found}
 ) AS found
@@ -94,6 +71,22 @@ SELECT concat(${OPEN_RECORD_SQL}, ${added}',',
 FROM request_logs_v1
 WHERE ${OF_REQUEST}
   AND timestamp = ${time}`;
+const IN_DETAILS = buildFind(
+  `SELECT argMax((timestamp, captured_json), timestamp) FROM request_details_v1 WHERE ${RETAINED}`,
+);
+/** UUIDs of the service's own have the time, so only the details of one partition are read. */
+const AT_TIME = buildFind(
+  `SELECT max(captured_json) FROM request_details_v1 WHERE ${OF_REQUEST} AND timestamp = ${AT}`,
+  AT,
+  'found',
+);
+/** A request that came in whole is in the ledger, and in the details only if something was captured. */
+const IN_BOTH = buildFind(`SELECT argMax((timestamp, captured_json), (timestamp, captured_json != ''))
+  FROM (
+    SELECT timestamp, captured_json FROM request_details_v1 WHERE ${RETAINED}
+    UNION ALL
+    SELECT timestamp, '' FROM import_ledger_v1 WHERE ${RETAINED}
+  )`);
 
 @Injectable()
 export class RequestLogsRepository {
@@ -131,12 +124,12 @@ export class RequestLogsRepository {
     const isOwn = at !== undefined && at >= retainedFrom;
     const values = { ...params, request_uuid, retained_from: retainedFrom };
     // Reading both tables takes a fifth more time, and few requests need it.
-    for (const place of [isOwn ? AT_TIME : IN_DETAILS, IN_BOTH]) {
+    for (const build of [isOwn ? AT_TIME : IN_DETAILS, IN_BOTH]) {
       const rows = await this.store.jsonLines(
         scope,
         'request_logs.find',
-        `${FIND(place, withConsumerId ? CONSUMER_ID : '')}${sql}\nLIMIT 1`,
-        { ...values, ...(place === AT_TIME && { at }) },
+        `${build(withConsumerId ? CONSUMER_ID : '')}${sql}\nLIMIT 1`,
+        { ...values, ...(build === AT_TIME && { at }) },
       );
       if (rows.length > 0) return rows.joinFirst(1);
     }
