@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Channel, Rule } from '../api/alerts/rule.js';
 import { describeRule } from '../api/alerts/rule.js';
 import { hashUuid } from '../shared/hash-uuid.js';
@@ -120,7 +120,7 @@ function toAlert({ state, rule, appName, digest }: Transition, dashboardUrl: str
     ...(rule.env !== undefined && { env: toText(rule.env) }),
   };
   const condition = toText(describeRule(rule));
-  const fingerprint = createHash('sha256').update(JSON.stringify(labels)).digest('hex').slice(0, 16);
+  const fingerprint = hash('sha256', JSON.stringify(labels)).slice(0, 16);
   if (digest) {
     const { start, end } = digest.window;
     const { summary, lines, values } = describeDigest(digest, rule, appName);

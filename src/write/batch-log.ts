@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { ClickHouse } from '../store/client/clickhouse.client.js';
 import { StoreUnavailable, isOutcomeUnknown } from '../store/client/clickhouse.errors.js';
 import { chunkBySize, chunkForLookup } from '../shared/chunk.js';
@@ -339,7 +339,7 @@ export function messageKey({ app_id, message_uuid }: MessageKey): string {
 
 /** Each piece has a token of its own, because views behind one table write into another. */
 function token(batchId: string, part: string): string {
-  return createHash('sha256').update(`${batchId}\n${part}`).digest('hex');
+  return hash('sha256', `${batchId}\n${part}`);
 }
 
 function* encodePieceLines(id: string, createdAt: number, pieces: readonly Piece[]): Generator<string> {

@@ -1,4 +1,4 @@
-import { createHash, randomInt, timingSafeEqual } from 'node:crypto';
+import { hash, randomInt, timingSafeEqual } from 'node:crypto';
 
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
 const FORM = /^([A-Za-z0-9]{7})\.[A-Za-z0-9]{32}$/;
@@ -15,13 +15,13 @@ export function parseIdentifier(key: string): string | undefined {
 
 /** The stored form of a key: SHA-256 of the whole key, lower-case hex. */
 export function hashApiKey(key: string): string {
-  return createHash('sha256').update(key).digest('hex');
+  return hash('sha256', key);
 }
 
 /** Compares the key with the stored hash in constant time. */
 export function matchesHash(key: string, keySha256: string): boolean {
   const expected = Buffer.from(keySha256, 'hex');
-  const actual = createHash('sha256').update(key).digest();
+  const actual = hash('sha256', key, 'buffer');
   return expected.length === actual.length && timingSafeEqual(actual, expected);
 }
 

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { BackgroundTasks } from '../../shared/async/background-tasks.js';
 import { logsRetainedFrom, trafficRetainedFrom } from '../../config/retention.js';
@@ -83,7 +83,7 @@ export class Loader {
   private async writeSums(from: number, to: number, done: string): Promise<void> {
     const { appId, origin } = this.sample;
     const sums = aggregateCounts(await generate(Math.max(from, origin), to, origin));
-    const token = createHash('sha256').update(`demo ${appId} ${from}`).digest('hex');
+    const token = hash('sha256', `demo ${appId} ${from}`);
     await this.writing.start(async () => {
       await this.writer.writeCounts(appId, sums, token);
       await this.progress.markDone(done);

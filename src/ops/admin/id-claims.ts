@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
 import type { ClickHouse } from '../../store/client/clickhouse.client.js';
 import { findHighestId, requireId } from '../../records/names/id-generator.js';
 
@@ -15,7 +15,7 @@ export async function claimId(store: ClickHouse, table_name: 'teams_v1' | 'apps_
   const highest = Math.max(claimed?.id ?? 0, await findHighestId(store, table_name));
   for (let id = highest + 1; ; id++) {
     const row = JSON.stringify({ table_name, id: requireId(table_name, id), claim });
-    const token = createHash('sha256').update(`${table_name} ${id}`).digest('hex');
+    const token = hash('sha256', `${table_name} ${id}`);
     await store.insert('id_claims_v1', [row], token);
     const owners = await store.rows<{ claim: string }>('ids.claims', CLAIMS, { table_name, id });
     if (owners.some((owner) => owner.claim === claim)) return id;

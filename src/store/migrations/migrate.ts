@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PACKAGE_DIRECTORY } from '../../config/version.js';
@@ -55,7 +55,7 @@ export async function readMigrations(directory = DIRECTORY): Promise<Migration[]
       return {
         version,
         name,
-        checksum: createHash('sha256').update(text).digest('hex'),
+        checksum: hash('sha256', text),
         ...readStatements(text),
       };
     }),
