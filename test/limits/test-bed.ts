@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Child } from '../bench/rpc.js';
-import { ProductProcess } from '../setup/product-process.js';
+import { ProductProcess, SERVICE_NODE_OPTIONS } from '../setup/product-process.js';
 import { copyStore } from '../setup/schema.js';
 import { Attacker } from './attacker.js';
 import type { Impact } from './neighbours.js';
@@ -10,7 +10,7 @@ import type { NeighbourHandlers } from './neighbours.process.js';
 import type { Template } from './template.js';
 
 /** The heap that Node takes in a container of 1 GiB, and the option of the image. */
-export const NODE_OPTIONS = ['--max-old-space-size=512', '--max-semi-space-size=32'];
+export const NODE_OPTIONS = ['--max-old-space-size=512', ...SERVICE_NODE_OPTIONS];
 /** What the examples of deployment give the collector. */
 export const MEMORY_MIB = 1024;
 /**

@@ -29,6 +29,9 @@ export interface Ended {
   ms: number;
 }
 
+/** The options that `npm start` and the image give Node.js. */
+export const SERVICE_NODE_OPTIONS = ['--max-semi-space-size=32'];
+
 /**
  * The built product in a process of its own, with only the variables of the test. Its arguments are those of
  * the command line; none: `npm start`.

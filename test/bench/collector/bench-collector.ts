@@ -6,7 +6,7 @@ import { ClickHouse } from '../../../src/store/client/clickhouse.client.js';
 import { migrate } from '../../../src/store/migrations/migrate.js';
 import { Config } from '../../../src/config/config.js';
 import { Load, type Outgoing } from '../../collector/setup/load.js';
-import { ProductProcess } from '../../setup/product-process.js';
+import { ProductProcess, SERVICE_NODE_OPTIONS } from '../../setup/product-process.js';
 import { readProcessorSeconds } from '../machine.js';
 
 const APPS = 20;
@@ -44,8 +44,7 @@ export class BenchCollector {
         COLLECTOR_SPAN_COUNT_DELAY_SECONDS: '0',
         LOG_LEVEL: 'fatal',
       },
-      // As `npm start` does.
-      { nodeOptions: ['--max-semi-space-size=32'] },
+      { nodeOptions: SERVICE_NODE_OPTIONS },
     );
     return new BenchCollector(directory, clientId, tokens, service);
   }

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { openSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
+import { SERVICE_NODE_OPTIONS } from '../../setup/product-process.js';
 import { median } from '../load/stats.js';
 import { readMemory } from '../machine.js';
 import { type Options, wants } from '../options.js';
@@ -35,8 +36,7 @@ async function start({ dataDir }: DataSet, log: string): Promise<StartUp> {
   const port = await freePort();
   const output = openSync(log, 'a');
   const startedAt = performance.now();
-  // As `npm start` does.
-  const server = spawn(process.execPath, ['--max-semi-space-size=32', join(ROOT, 'dist/main.cjs')], {
+  const server = spawn(process.execPath, [...SERVICE_NODE_OPTIONS, join(ROOT, 'dist/main.cjs')], {
     env: { ...process.env, DATA_DIR: dataDir, PORT: String(port), HOST: '127.0.0.1' },
     stdio: ['ignore', output, output],
   });

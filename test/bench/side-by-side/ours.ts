@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type CommandOptions, type Ran, createApp, runCli, runCommand } from '../command.js';
+import { SERVICE_NODE_OPTIONS } from '../../setup/product-process.js';
 import { freePort } from '../peers/postgres-cluster.js';
 import { ROOT } from '../workspace.js';
 import type { Keeper, Place, Requests } from './keeper.js';
@@ -70,8 +71,7 @@ export class OurService extends OurStore {
       COLLECTOR_PORT: String(collectorPort),
       COLLECTOR_GRPC_PORT: 'off',
     };
-    // As `npm start` does.
-    const start = ['--max-semi-space-size=32', join(ROOT, 'dist/main.cjs')];
+    const start = [...SERVICE_NODE_OPTIONS, join(ROOT, 'dist/main.cjs')];
     const options = { env, log, readyUrl: `${url}/health/ready` };
     return runServer(this.program, start, options, (server) =>
       sendFile(
