@@ -1,3 +1,7 @@
+// Stores run in the workers, and each of their statements takes a thread of libuv, which has four by default.
+// This is the product's default (src/entry/bootstrap/thread-pool.cts).
+process.env.UV_THREADPOOL_SIZE ??= '24';
+
 /** @type {import('jest').Config} */
 export default {
   // Suites of a worker share packages and sources: loading them took more time than many tests.
