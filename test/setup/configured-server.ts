@@ -47,7 +47,6 @@ export class ConfiguredServer {
       {
         cwd: place,
         stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-        env: { ...process.env, UV_THREADPOOL_SIZE: '16' },
       },
     );
     const started = await Promise.race([
